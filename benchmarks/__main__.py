@@ -16,7 +16,7 @@ import sys
 
 MODULES = ("calls", "small", "elementwise", "fused", "reductions", "rows", "training", "tensor_ops", "linear_algebra",
            "embeddings", "loops", "convolution", "pooling", "layers", "networks", "sparse", "streams", "first_result", "chains",
-           "checking_modes", "compile_times", "memory")
+           "checking_modes", "compile_times", "sharing", "memory")
 BY_THREADS = ("elementwise", "fused", "reductions", "rows", "training", "tensor_ops", "linear_algebra", "embeddings", "loops",
               "convolution", "pooling", "layers", "networks", "sparse", "streams")
 

@@ -1,5 +1,5 @@
-/* Runs plans: elementwise kernels and row pipelines. Work is cut into tasks by sizes alone, so that results do not depend
- * on the number of threads. */
+/* Runs plans: elementwise kernels and row pipelines. Where tasks are cut changes no result: sums that are made of parts are
+ * cut by sizes alone. */
 #include "plan.h"
 
 #define BUFFER 1024               /* elements of a block of an elementwise kernel that goes through buffers */
@@ -7,15 +7,15 @@
 #define TILE_COLUMNS 256
 #define TASK_WORK 25000.0         /* ns of work worth a task */
 
-/* Number of tasks that the work is worth, at most `most`. */
+/* Number of tasks that the work is worth, at most `most`: four a thread, so that who is late is helped, and no fewer than 64. */
 thn_intp thn_worth(double work, thn_intp most)
 {
-    thn_intp n;
+    const thn_intp threads = thn_get_threads();
     if (work < PARALLEL_WORK || most < 2) {
         return 1;
     }
-    n = (thn_intp)(work / TASK_WORK);
-    n = n > 64 ? 64 : n;
+    const thn_intp n = (thn_intp)(work / TASK_WORK), enough = threads > 16 ? 4 * threads : 64;
+    most = enough < most ? enough : most;
     return n < most ? n : most;
 }
 

@@ -1,6 +1,10 @@
-/* The thread pool: workers are started with the first loop that needs them and sleep between loops. One loop runs in the
- * pool at a time; a caller that finds it taken (another Python thread launches too, or it is a task of that loop itself)
- * runs its tasks by itself. After fork the child starts its own workers.
+/* The thread pool: workers are started with the first loop that needs them and sleep between loops. After fork the child starts
+ * its own.
+ *
+ * There is no lock that all loops take. Each worker has a place of its own for what it is to do; a loop claims workers that are
+ * free, and callers on several threads, or tasks that run loops themselves, share them: who finds none works alone. Tasks are cut
+ * into as many ranges as take part, one for each, and who has done its own takes from the ends of the others': so the same worker
+ * has the same range in loops that are run again and again, with the memory that it touched first, and no counter is common to all.
  *
  * Nothing here is _Thread_local: the C library makes room for such data of a module when a thread first touches them, and ends
  * the process where there is none. */
@@ -33,28 +37,56 @@ int thn_get_threads(void) { return n_threads; }
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <time.h>
 
 #define MAX_THREADS 256
+#define LINE 64
 /* Sleeping and being woken take some ten microseconds. Programs run loops in quick succession, so a worker looks this long
  * for the next one before it sleeps, and the caller for the end of the last task: on a busy machine the core that it leaves
- * may be the one that runs that task. */
+ * may be the one that runs that task. Who gives its core away for as long as TAKEN_NS sees that others need it, and sleeps. */
 #define LOOK_FOR_WORK_NS 100000
 #define LOOK_FOR_END_NS 30000
+#define TAKEN_NS 20000
 
-static atomic_int wanted = 1;
-static pthread_mutex_t pool_lock = PTHREAD_MUTEX_INITIALIZER;   /* held by the caller whose loop runs in the pool */
-static pthread_mutex_t state_lock = PTHREAD_MUTEX_INITIALIZER;  /* guards what follows */
-static pthread_cond_t work_ready = PTHREAD_COND_INITIALIZER;
-static pthread_cond_t work_done = PTHREAD_COND_INITIALIZER;
-static int n_workers, n_wanted_now;
-static atomic_int n_active;     /* changed with the lock held, also read without it */
-static unsigned long generation;
-static atomic_ulong posted;     /* a copy of generation that is read without the lock */
-static thn_task_fn job_fn;
-static void *job_ctx;
-static long job_tasks;
-static atomic_long job_claimed, job_from_end;
+/* The tasks of one who takes part that are left: the first in the lower half, the one behind the last in the upper. */
+typedef struct {
+    _Alignas(LINE) _Atomic uint64_t left;
+    atomic_int finished;    /* the last that a worker touches of a job */
+} Share;
+
+/* A loop, on its caller's stack. */
+typedef struct {
+    _Alignas(LINE) thn_task_fn fn;
+    void *ctx;
+    long ntasks, group;     /* tasks that are taken together: 1 but for more than 2^31 */
+    int helpers;
+    short ids[MAX_THREADS]; /* of the workers; the first has the second share */
+    Share shares[MAX_THREADS];
+} Job;
+
+/* What a worker does: IDLE or ASLEEP; or a job's address and what became of it, none of these: claimed, not to be begun. */
+#define IDLE ((uintptr_t)0)
+#define ASLEEP ((uintptr_t)1)   /* beside a job: it has to be woken for it */
+#define POSTED ((uintptr_t)2)
+#define RUNNING ((uintptr_t)4)
+#define FLAGS ((uintptr_t)7)
+
+typedef struct {
+    _Alignas(LINE) atomic_uintptr_t state;
+    atomic_int seen_on;     /* the core, where known */
+    pthread_t thread;
+    pthread_mutex_t lock;   /* held to fall asleep and to wake */
+    pthread_cond_t wake;
+} Worker;
+
+static Worker workers[MAX_THREADS];
+static atomic_int wanted = 1, n_workers;
+static pthread_mutex_t start_lock = PTHREAD_MUTEX_INITIALIZER;
+/* Callers that sleep until the last task of theirs has ended. */
+static pthread_mutex_t end_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t one_ended = PTHREAD_COND_INITIALIZER;
+static atomic_int sleeping_callers;
 
 /* ---- cores
  *
@@ -62,21 +94,19 @@ static atomic_long job_claimed, job_from_end;
  * So it is sent away where it was last seen on that core. */
 
 #if defined(__linux__)
-static pthread_t workers[MAX_THREADS];
-static atomic_int seen_on[MAX_THREADS];
-
-static void note_core(int id)
+static void note_core(Worker *w)
 {
-    atomic_store_explicit(&seen_on[id], sched_getcpu(), memory_order_relaxed);
+    atomic_store_explicit(&w->seen_on, sched_getcpu(), memory_order_relaxed);
 }
 
-static void send_away(int helpers)
+static void send_away(const Job *job)
 {
     const int here = sched_getcpu();
     cpu_set_t others;
     int known = 0;
-    for (int id = 0; id < helpers; id++) {
-        if (here < 0 || atomic_load_explicit(&seen_on[id], memory_order_relaxed) != here) {
+    for (int k = 0; k < job->helpers; k++) {
+        Worker *w = &workers[job->ids[k]];
+        if (here < 0 || atomic_load_explicit(&w->seen_on, memory_order_relaxed) != here) {
             continue;
         }
         if (!known) {
@@ -86,33 +116,23 @@ static void send_away(int helpers)
             }
             CPU_CLR(here, &others);
         }
-        pthread_setaffinity_np(workers[id], sizeof others, &others);
-        atomic_store_explicit(&seen_on[id], -1, memory_order_relaxed);
+        pthread_setaffinity_np(w->thread, sizeof others, &others);
+        atomic_store_explicit(&w->seen_on, -1, memory_order_relaxed);
     }
 }
 #else
-static void note_core(int id)
+static void note_core(Worker *w)
 {
-    (void)id;
+    (void)w;
 }
 
-static void send_away(int helpers)
+static void send_away(const Job *job)
 {
-    (void)helpers;
+    (void)job;
 }
 #endif
 
-/* ---- loops */
-
-/* The caller takes tasks from the first on, workers from the last: in loops that are run again and again most of the memory
- * stays with the core that had it before. */
-static void run_tasks(thn_task_fn fn, void *ctx, long ntasks, int from_end)
-{
-    long next = 0;
-    while (atomic_fetch_add_explicit(&job_claimed, 1, memory_order_relaxed) < ntasks) {
-        fn(ctx, from_end ? ntasks - 1 - atomic_fetch_add_explicit(&job_from_end, 1, memory_order_relaxed) : next++);
-    }
-}
+/* ---- waiting */
 
 static long long now(void)
 {
@@ -121,70 +141,146 @@ static long long now(void)
     return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
-static int is_posted(unsigned long seen)
+/* Looks for something that another thread does soon, which may be waiting for this very core. 0: it is not there. */
+static int look_for(int (*happened)(const void *), const void *what, long long most_ns)
 {
-    return atomic_load_explicit(&posted, memory_order_relaxed) != seen;
-}
-
-static int is_done(unsigned long unused)
-{
-    (void)unused;
-    return atomic_load_explicit(&n_active, memory_order_acquire) == 0;
-}
-
-/* Looks for something that another thread does soon, which may be waiting for this very core. */
-static void look_for(int (*happened)(unsigned long), unsigned long seen, long long most_ns)
-{
-    const long long end = now() + most_ns;
+    long long t = now();
+    const long long end = t + most_ns;
     do {
         for (int i = 0; i < 64; i++) {
-            if (happened(seen)) {
-                return;
+            if (happened(what)) {
+                return 1;
             }
 #if defined(__x86_64__) || defined(__i386__)
             __builtin_ia32_pause();
 #endif
         }
+        const long long before = t;
         sched_yield();
-    } while (now() < end);
+        t = now();
+        if (t - before > TAKEN_NS) {
+            return happened(what);
+        }
+    } while (t < end);
+    return 0;
+}
+
+static int is_posted(const void *worker)
+{
+    return (atomic_load_explicit(&((const Worker *)worker)->state, memory_order_relaxed) & POSTED) != 0;
+}
+
+static int is_finished(const void *share)
+{
+    return atomic_load_explicit(&((const Share *)share)->finished, memory_order_acquire);
+}
+
+/* ---- tasks */
+
+/* The first task of a share that is left, or the last; -1: none. */
+static long take(Share *s, int last)
+{
+    uint64_t left = atomic_load_explicit(&s->left, memory_order_relaxed);
+    for (;;) {
+        const uint32_t from = (uint32_t)left, to = (uint32_t)(left >> 32);
+        if (from >= to) {
+            return -1;
+        }
+        const uint64_t then = last ? (uint64_t)(to - 1) << 32 | from : (uint64_t)to << 32 | (from + 1);
+        if (atomic_compare_exchange_weak_explicit(&s->left, &left, then, memory_order_relaxed, memory_order_relaxed)) {
+            return last ? (long)to - 1 : (long)from;
+        }
+    }
+}
+
+static void run_group(const Job *job, long group)
+{
+    const long first = group * job->group, end = job->ntasks - first < job->group ? job->ntasks : first + job->group;
+    for (long t = first; t < end; t++) {
+        job->fn(job->ctx, t);
+    }
+}
+
+static void run_shares(Job *job, int own)
+{
+    const int n = job->helpers + 1;
+    for (int k = 0; k < n; k++) {
+        Share *s = &job->shares[(own + k) % n];
+        for (long g; (g = take(s, k > 0)) >= 0;) {
+            run_group(job, g);
+        }
+    }
+}
+
+/* Those who take part wake two others each: all are awake after as many steps as their number has binary digits. */
+static void wake_next(const Job *job, int part)
+{
+    for (int k = 2 * part; k < 2 * part + 2 && k < job->helpers; k++) {
+        Worker *w = &workers[job->ids[k]];
+        if (atomic_load_explicit(&w->state, memory_order_relaxed) == ((uintptr_t)job | POSTED | ASLEEP)) {
+            pthread_mutex_lock(&w->lock);
+            pthread_cond_signal(&w->wake);
+            pthread_mutex_unlock(&w->lock);
+        }
+    }
+}
+
+/* ---- workers */
+
+/* Begins what is posted; NULL: nothing is, or no longer. */
+static Job *begin(Worker *w)
+{
+    uintptr_t state = atomic_load_explicit(&w->state, memory_order_relaxed);
+    if (!(state & POSTED)) {
+        return NULL;
+    }
+    Job *job = (Job *)(state & ~FLAGS);
+    return atomic_compare_exchange_strong_explicit(&w->state, &state, (uintptr_t)job | RUNNING, memory_order_acquire,
+                                                   memory_order_relaxed)
+               ? job : NULL;
+}
+
+static Job *sleep_until_posted(Worker *w)
+{
+    Job *job = NULL;
+    uintptr_t idle = IDLE;
+    pthread_mutex_lock(&w->lock);
+    if (atomic_compare_exchange_strong(&w->state, &idle, ASLEEP)) {
+        while (!(job = begin(w))) {
+            pthread_cond_wait(&w->wake, &w->lock);
+        }
+    }
+    pthread_mutex_unlock(&w->lock);
+    return job;
 }
 
 static void *worker_main(void *arg)
 {
     const int id = (int)(size_t)arg;
-    unsigned long seen = 0;
-    int rested = 1;
-    pthread_mutex_lock(&state_lock);
+    Worker *w = &workers[id];
     for (;;) {
-        while (generation == seen || id >= n_wanted_now) {
-            if (generation != seen) {
-                seen = generation;
-            }
-            if (!rested) {
-                rested = 1;
-                pthread_mutex_unlock(&state_lock);
-                look_for(is_posted, seen, LOOK_FOR_WORK_NS);
-                note_core(id);
-                pthread_mutex_lock(&state_lock);
+        Job *job = look_for(is_posted, w, LOOK_FOR_WORK_NS) ? begin(w) : NULL;
+        if (!job) {
+            note_core(w);
+            job = sleep_until_posted(w);
+            if (!job) {
                 continue;
             }
-            pthread_cond_wait(&work_ready, &state_lock);
         }
-        seen = generation;
-        if (job_fn == NULL) {
-            continue;
+        int part = 0;
+        while (job->ids[part] != id) {
+            part++;
         }
-        thn_task_fn fn = job_fn;
-        void *ctx = job_ctx;
-        const long ntasks = job_tasks;
-        n_active++;
-        rested = 0;
-        pthread_mutex_unlock(&state_lock);
-        run_tasks(fn, ctx, ntasks, 1);
-        note_core(id);
-        pthread_mutex_lock(&state_lock);
-        if (--n_active == 0) {
-            pthread_cond_signal(&work_done);
+        wake_next(job, part + 1);
+        run_shares(job, part + 1);
+        note_core(w);
+        /* From here on another loop may claim this worker. */
+        atomic_store_explicit(&w->state, IDLE, memory_order_release);
+        atomic_store(&job->shares[part + 1].finished, 1);
+        if (atomic_load(&sleeping_callers) > 0) {
+            pthread_mutex_lock(&end_lock);
+            pthread_cond_broadcast(&one_ended);
+            pthread_mutex_unlock(&end_lock);
         }
     }
     return NULL;
@@ -193,13 +289,11 @@ static void *worker_main(void *arg)
 static void after_fork_in_child(void)
 {
     /* Only the forking thread lives on; locks and counters may be in any state. */
-    pthread_mutex_init(&pool_lock, NULL);
-    pthread_mutex_init(&state_lock, NULL);
-    pthread_cond_init(&work_ready, NULL);
-    pthread_cond_init(&work_done, NULL);
-    n_workers = n_wanted_now = 0;
-    atomic_store(&n_active, 0);
-    job_fn = NULL;
+    pthread_mutex_init(&start_lock, NULL);
+    pthread_mutex_init(&end_lock, NULL);
+    pthread_cond_init(&one_ended, NULL);
+    atomic_store(&sleeping_callers, 0);
+    atomic_store(&n_workers, 0);
 }
 
 void thn_threads_init(void)
@@ -207,72 +301,115 @@ void thn_threads_init(void)
     pthread_atfork(NULL, NULL, after_fork_in_child);
 }
 
+/* As many workers as can be started, `n` at most; whoever else starts some meanwhile goes on alone. */
 static void start_workers(int n)
 {
     sigset_t all, old;
+    if (pthread_mutex_trylock(&start_lock) != 0) {
+        return;
+    }
     /* Signals belong to Python's main thread. */
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &old);
-    while (n_workers < n) {
-        pthread_t id;
+    for (int id = atomic_load(&n_workers); id < n; id++) {
+        Worker *w = &workers[id];
         pthread_attr_t attr;
         pthread_attr_init(&attr);
         pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
-        const int failed = pthread_create(&id, &attr, worker_main, (void *)(size_t)n_workers);
+        pthread_mutex_init(&w->lock, NULL);
+        pthread_cond_init(&w->wake, NULL);
+        atomic_store(&w->state, IDLE);
+        atomic_store(&w->seen_on, -1);
+        const int failed = pthread_create(&w->thread, &attr, worker_main, (void *)(size_t)id);
         pthread_attr_destroy(&attr);
         if (failed) {
             break;
         }
-#if defined(__linux__)
-        workers[n_workers] = id;
-        atomic_store(&seen_on[n_workers], -1);
-#endif
-        n_workers++;
+        atomic_store(&n_workers, id + 1);
     }
     pthread_sigmask(SIG_SETMASK, &old, NULL);
+    pthread_mutex_unlock(&start_lock);
+}
+
+/* ---- loops */
+
+static void claim_workers(Job *job, int most)
+{
+    if (atomic_load_explicit(&n_workers, memory_order_acquire) < most) {
+        start_workers(most);
+    }
+    const int available = atomic_load_explicit(&n_workers, memory_order_acquire);
+    const int limit = atomic_load_explicit(&wanted, memory_order_relaxed) - 1;
+    for (int id = 0; id < available && id < limit && job->helpers < most; id++) {
+        uintptr_t state = atomic_load_explicit(&workers[id].state, memory_order_relaxed);
+        if (state <= ASLEEP && atomic_compare_exchange_strong_explicit(&workers[id].state, &state, (uintptr_t)job | state,
+                                                                       memory_order_acquire, memory_order_relaxed)) {
+            job->ids[job->helpers++] = (short)id;
+        }
+    }
+}
+
+static void post(Job *job)
+{
+    const int n = job->helpers + 1;
+    const uint64_t groups = (uint64_t)((job->ntasks + job->group - 1) / job->group);
+    for (int k = 0; k < n; k++) {
+        const uint64_t from = groups * (uint64_t)k / (uint64_t)n, to = groups * (uint64_t)(k + 1) / (uint64_t)n;
+        atomic_init(&job->shares[k].left, to << 32 | from);
+        atomic_init(&job->shares[k].finished, 0);
+    }
+    for (int k = 0; k < job->helpers; k++) {
+        atomic_fetch_or_explicit(&workers[job->ids[k]].state, POSTED, memory_order_release);
+    }
+    wake_next(job, 0);
+}
+
+/* Takes the job back from who has not begun it, and waits for the others. */
+static void end(Job *job)
+{
+    for (int k = 0; k < job->helpers; k++) {
+        Worker *w = &workers[job->ids[k]];
+        Share *s = &job->shares[k + 1];
+        uintptr_t state = atomic_load_explicit(&w->state, memory_order_relaxed);
+        if ((state & ~ASLEEP) == ((uintptr_t)job | POSTED)
+            && atomic_compare_exchange_strong_explicit(&w->state, &state, state & ASLEEP, memory_order_relaxed, memory_order_relaxed)) {
+            continue;
+        }
+        if (is_finished(s) || look_for(is_finished, s, LOOK_FOR_END_NS)) {
+            continue;
+        }
+        pthread_mutex_lock(&end_lock);
+        atomic_fetch_add(&sleeping_callers, 1);
+        while (!atomic_load(&s->finished)) {
+            pthread_cond_wait(&one_ended, &end_lock);
+        }
+        atomic_fetch_sub(&sleeping_callers, 1);
+        pthread_mutex_unlock(&end_lock);
+    }
 }
 
 void thn_parallel(long ntasks, thn_task_fn fn, void *ctx)
 {
-    int helpers = atomic_load_explicit(&wanted, memory_order_relaxed) - 1;
-    if (helpers > ntasks - 1) {
-        helpers = (int)(ntasks - 1);
+    const int threads = atomic_load_explicit(&wanted, memory_order_relaxed);
+    Job job;
+    job.helpers = 0;
+    if (threads > 1 && ntasks > 1) {
+        claim_workers(&job, ntasks < threads ? (int)ntasks - 1 : threads - 1);
     }
-    if (helpers < 1 || pthread_mutex_trylock(&pool_lock) != 0) {
+    if (job.helpers == 0) {
         for (long t = 0; t < ntasks; t++) {
             fn(ctx, t);
         }
         return;
     }
-    pthread_mutex_lock(&state_lock);
-    if (n_workers < helpers) {
-        start_workers(helpers);
-    }
-    job_fn = fn;
-    job_ctx = ctx;
-    job_tasks = ntasks;
-    atomic_store_explicit(&job_claimed, 0, memory_order_relaxed);
-    atomic_store_explicit(&job_from_end, 0, memory_order_relaxed);
-    n_wanted_now = helpers < n_workers ? helpers : n_workers;
-    send_away(n_wanted_now);
-    generation++;
-    atomic_store_explicit(&posted, generation, memory_order_relaxed);
-    pthread_cond_broadcast(&work_ready);
-    pthread_mutex_unlock(&state_lock);
-    run_tasks(fn, ctx, ntasks, 0);
-    pthread_mutex_lock(&state_lock);
-    /* A worker that wakes up from here on finds no job. */
-    job_fn = NULL;
-    if (n_active > 0) {
-        pthread_mutex_unlock(&state_lock);
-        look_for(is_done, 0, LOOK_FOR_END_NS);
-        pthread_mutex_lock(&state_lock);
-    }
-    while (n_active > 0) {
-        pthread_cond_wait(&work_done, &state_lock);
-    }
-    pthread_mutex_unlock(&state_lock);
-    pthread_mutex_unlock(&pool_lock);
+    job.fn = fn;
+    job.ctx = ctx;
+    job.ntasks = ntasks;
+    job.group = ntasks / INT32_MAX + 1;
+    send_away(&job);
+    post(&job);
+    run_shares(&job, 0);
+    end(&job);
 }
 
 void thn_set_threads(int n)
