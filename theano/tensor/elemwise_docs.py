@@ -159,7 +159,8 @@ def _overwriting(path: str, arguments: Sequence[str], first: Any, value: np.ndar
         ">>> import numpy as np, theano",
         ">>> import theano.tensor as T",
         f'>>> x, value = T.{made}("x"), np.array({arguments[0]})',
-        f">>> f = theano.function([theano.In(x, mutable=True)], {applied}, accept_inplace=True)",
+        f">>> result = {applied}",
+        '>>> f = theano.function([theano.In(x, mutable=True)], result, accept_inplace=True, mode="FAST_COMPILE")',
         ">>> f(value) is value, value",
         *f"(True, {value!r})".split("\n"),
     ]
@@ -222,9 +223,12 @@ def describe(op: Any, path: str, summary: str) -> str:
     count = 2 if many else len(names)
     accepted = "any dtype" if not refused else _text_of_dtypes(list(results))
     shape = "Of the shape of the input" if count == 1 else "Of the shape that all broadcast to"
+    returned = f"{shape}, {_sentence_of_result(results, count)}."
+    if op.inplace_pattern:
+        returned = f"In the memory of the {'input' if count == 1 else 'first input'}: of its shape and dtype."
     sections = [
         ("Parameters", [("*" if many else "") + ", ".join(names) + " : tensor_like", f"    Of {accepted}."]),
-        ("Returns", ["TensorVariable", *textwrap.wrap(f"{shape}, {_sentence_of_result(results, count)}.", 110)]),
+        ("Returns", ["TensorVariable", *textwrap.wrap(returned, 110)]),
     ]
     sections[1][1][1:] = [f"    {line}" for line in sections[1][1][1:]]
     if refused:
