@@ -43,9 +43,9 @@ class DenseFromSparse(Op):
     >>> x, value = SparseType("csr", "float64")("x"), sp.csr_matrix([[0.0, 2.0]])
     >>> for structured in (True, False):
     ...     cost = ((DenseFromSparse(structured)(x) + 1) ** 2).sum()
-    ...     print(cost.eval({x: value}), theano.grad(cost, x).eval({x: value}).toarray())
-    10.0 [[0. 6.]]
-    10.0 [[2. 6.]]
+    ...     print(theano.grad(cost, x).eval({x: value}).toarray())
+    [[0. 6.]]
+    [[2. 6.]]
     """
 
     __props__ = ("sparse_grad",)

@@ -192,8 +192,8 @@ def verify_grad_sparse(op: Callable[..., Any], pt: list[Any], structured: bool =
     Examples
     --------
     >>> value = scipy.sparse.csr_matrix([[0.5, 0.0], [0.0, 2.0]])
-    >>> verify_grad_sparse(sparse.structured_exp, [value], structured=True)
-    >>> verify_grad_sparse(sparse.structured_exp, [value])
+    >>> verify_grad_sparse(sparse.structured_exp, [value], structured=True, mode="FAST_COMPILE")
+    >>> verify_grad_sparse(sparse.structured_exp, [value], mode="FAST_COMPILE")
     Traceback (most recent call last):
     theano.gradient_check.GradientError: GradientError: numeric gradient and analytic gradient exceed tolerance: ...
     """
