@@ -121,4 +121,9 @@ def test_operations_describe_themselves():
     assert "Of any dtype" in T.exp.__doc__ and ">>> T.exp([0.5, 1.0]).eval()\narray([1.64872127, 2.71828183])" in T.exp.__doc__
     assert "of dtype bool" in T.lt.__doc__
     assert T.Elemwise(theano.scalar.exp).__doc__ == T.Elemwise.__doc__
-    assert "Examples" not in inplace.exp_inplace.__doc__
+    # What an operation in place shows is where its result lies.
+    assert ">>> f(value) is value, value\n(True, array([1.64872127, 2.71828183]))" in inplace.exp_inplace.__doc__
+    assert "In the memory of the first input: of its shape and dtype." in inplace.true_div_inplace.__doc__
+    assert inplace.true_div_inplace(T.lvector(), T.dvector()).dtype == "int64"
+    # Results differ from the arguments, where any do.
+    assert ">>> T.abs_([-0.5, 2.0]).eval()" in T.abs_.__doc__ and "[1 + 2j, 3 - 1j]" in inplace.conj_inplace.__doc__

@@ -46,6 +46,15 @@ class IntegerDivisionError(Exception):
     See Also
     --------
     theano.scalar.TrueDiv : Quotient; of integers, one of floatX.
+
+    Examples
+    --------
+    >>> import theano
+    >>> from theano.scalar import int8
+    >>> with theano.change_flags(int_division="raise"):
+    ...     div_proxy(int8("i"), int8("j"))
+    Traceback (most recent call last):
+    theano.scalar.arithmetic.IntegerDivisionError: With `config.int_division` set to 'raise', ...
     """
 
 
@@ -55,6 +64,13 @@ class ComplexError(NotImplementedError):
     See Also
     --------
     theano.scalar.Complex : Complex number of a real and an imaginary part.
+
+    Examples
+    --------
+    >>> from theano.scalar import complex128
+    >>> complex128("z") // 2
+    Traceback (most recent call last):
+    theano.scalar.arithmetic.ComplexError: Theano does not support integer division (//) on complex numbers, ...
     """
 
 
@@ -87,7 +103,16 @@ class _Fold(ScalarOp):
 
 
 class Add(_Fold):
-    """Sum of any number of inputs; of bools, their logical or."""
+    """Sum of any number of inputs; of bools, their logical or.
+
+    Examples
+    --------
+    >>> from theano.scalar import add
+    >>> print(add(1, 2, 3).eval())
+    6
+    >>> print(add(True, True).eval())
+    True
+    """
 
     identity = 0
     nfunc_spec = ("add", 2, 1)
@@ -108,7 +133,16 @@ class Add(_Fold):
 
 
 class Mul(_Fold):
-    """Product of any number of inputs; of bools, their logical and."""
+    """Product of any number of inputs; of bools, their logical and.
+
+    Examples
+    --------
+    >>> from theano.scalar import mul
+    >>> print(mul(2, 3, 4).eval())
+    24
+    >>> print(mul(True, False).eval())
+    False
+    """
 
     identity = 1
     nfunc_spec = ("multiply", 2, 1)
@@ -132,7 +166,14 @@ class Mul(_Fold):
 
 
 class Sub(BinaryScalarOp):
-    """Difference; not defined for two bools."""
+    """Difference; not defined for two bools.
+
+    Examples
+    --------
+    >>> from theano.scalar import sub
+    >>> print(sub(1, 2.5).eval())
+    -1.5
+    """
 
     sign = "-"
     nfunc_spec = ("subtract", 2, 1)
@@ -166,6 +207,12 @@ class TrueDiv(BinaryScalarOp):
     theano.scalar.int_or_true_div : Return which division the old operator ``/`` means for operands that are integers or
         not.
     theano.scalar.IntegerDivisionError : Raised by ``/`` on two integers when ``config.int_division`` is ``raise``.
+
+    Examples
+    --------
+    >>> from theano.scalar import true_div
+    >>> print(true_div(1, 2).eval())
+    0.5
     """
 
     sign = "/"
@@ -210,6 +257,14 @@ class IntDiv(BinaryScalarOp):
     --------
     theano.scalar.div_proxy : Return the quotient of two scalars, by the rules of ``config.int_division``.
     theano.scalar.TrueDiv : Quotient; of integers, one of floatX.
+
+    Examples
+    --------
+    >>> from theano.scalar import int_div
+    >>> print(int_div(-7, 2).eval())
+    -4
+    >>> print(int_div(7, 0).eval())
+    0
     """
 
     complex_error = ComplexError("Theano does not support integer division (//) on complex numbers, since numpy deprecated it.")
@@ -239,6 +294,14 @@ class Mod(BinaryScalarOp):
     See Also
     --------
     theano.scalar.mod_check : Return ``x % y``; complex operands are an error.
+
+    Examples
+    --------
+    >>> from theano.scalar import mod
+    >>> print(mod(-7, 2).eval())
+    1
+    >>> print(mod(-7.5, 2).eval())
+    0.5
     """
 
     complex_error = ComplexError("Theano does not support the mod operator (%) on complex numbers, since numpy deprecated it.")
@@ -282,6 +345,14 @@ def mod_check(x: Any, y: Any) -> Variable:
     See Also
     --------
     theano.scalar.Mod : Remainder with the sign of the divisor, as Python's ``%``; of integers by zero 0, as in NumPy.
+
+    Examples
+    --------
+    >>> print(mod_check(-7, 2).eval())
+    1
+    >>> mod_check(1j, 2)
+    Traceback (most recent call last):
+    theano.scalar.arithmetic.ComplexError: Theano does not support the mod operator (%) on complex numbers, ...
     """
     x, y = as_scalar(x), as_scalar(y)
     if x.type in complex_types or y.type in complex_types:
@@ -304,7 +375,16 @@ declare_function("pow", _power)
 
 
 class Pow(BinaryScalarOp):
-    """Power."""
+    """Power.
+
+    Examples
+    --------
+    >>> from theano.scalar import pow
+    >>> print(pow(2.0, 0.5).eval().round(4))
+    1.4142
+    >>> print(pow(2, -1).eval())
+    0
+    """
 
     sign = "**"
     nfunc_spec = ("power", 2, 1)
@@ -342,6 +422,11 @@ def eq_zero(x: Variable) -> Variable:
     See Also
     --------
     theano.scalar.eq : Equal.
+
+    Examples
+    --------
+    >>> print(eq_zero(0).eval(), eq_zero(1.5).eval())
+    True False
     """
     return ops.eq(x, 0)
 
@@ -358,7 +443,14 @@ def _integer_power(x: np.ndarray, y: np.ndarray, dtype: np.dtype) -> Any:
 
 
 class Neg(UnaryScalarOp):
-    """Negative."""
+    """Negative.
+
+    Examples
+    --------
+    >>> from theano.scalar import neg
+    >>> print(neg(3).eval())
+    -3
+    """
 
     sign = "-"
     nfunc_spec = ("negative", 1, 1)
@@ -377,7 +469,14 @@ class Neg(UnaryScalarOp):
 
 
 class Inv(UnaryScalarOp):
-    """Reciprocal, 1/x; of integers a float."""
+    """Reciprocal, 1/x; of integers a float.
+
+    Examples
+    --------
+    >>> from theano.scalar import inv
+    >>> print(inv(4).eval())
+    0.25
+    """
 
     output_types_preference = staticmethod(upgrade_to_float)
 
@@ -404,7 +503,14 @@ class Inv(UnaryScalarOp):
 
 
 class Abs(UnaryScalarOp):
-    """Absolute value; of complex numbers a real one."""
+    """Absolute value; of complex numbers a real one.
+
+    Examples
+    --------
+    >>> from theano.scalar import abs_
+    >>> print(abs_(3 + 4j).eval())
+    5.0
+    """
 
     nfunc_spec = ("abs", 1, 1)
     output_types_preference = staticmethod(same_out)
@@ -448,7 +554,14 @@ class Abs(UnaryScalarOp):
 
 
 class Sgn(UnaryScalarOp):
-    """Sign: -1, 0 or 1; NaN of NaN."""
+    """Sign: -1, 0 or 1; NaN of NaN.
+
+    Examples
+    --------
+    >>> from theano.scalar import sgn
+    >>> print(sgn(-2.5).eval())
+    -1.0
+    """
 
     nfunc_spec = ("sign", 1, 1)
     output_types_preference = staticmethod(same_out_nocomplex)
@@ -475,7 +588,15 @@ class Sgn(UnaryScalarOp):
 
 
 class Sqr(UnaryScalarOp):
-    """Square."""
+    """Square.
+
+    Examples
+    --------
+    >>> from theano.scalar import int16, sqr
+    >>> i = int16("i")
+    >>> print(sqr(100).eval(), sqr(i).eval({i: 100}))
+    16 10000
+    """
 
     nfunc_spec = ("square", 1, 1)
     output_types_preference = staticmethod(same_out)
@@ -518,6 +639,11 @@ def int_or_true_div(x_discrete: bool, y_discrete: bool) -> str | type:
     --------
     theano.scalar.TrueDiv : Quotient; of integers, one of floatX.
     theano.scalar.div_proxy : Return the quotient of two scalars, by the rules of ``config.int_division``.
+
+    Examples
+    --------
+    >>> int_or_true_div(True, False), int_or_true_div(True, True)
+    ('true', 'int')
     """
     if x_discrete and y_discrete:
         if config.int_division == "raise":
@@ -548,6 +674,13 @@ def div_proxy(x: Any, y: Any) -> Variable:
         not.
     theano.scalar.TrueDiv : Quotient; of integers, one of floatX.
     theano.scalar.IntDiv : Quotient rounded down, as Python's ``//``; integers divided by zero give 0, as in NumPy.
+
+    Examples
+    --------
+    >>> from theano.scalar import int8
+    >>> i, j = int8("i"), int8("j")
+    >>> div_proxy(i, j).owner.op, div_proxy(i, 2.5).owner.op
+    (int_div, true_div)
     """
     x, y = as_scalar(x), as_scalar(y)
     which = int_or_true_div(x.type in discrete_types, y.type in discrete_types)

@@ -30,6 +30,14 @@ class Cast(UnaryScalarOp):
     --------
     theano.scalar.convert : Return a number, a list or an array as an array of a dtype that graphs use.
     theano.scalar.cast : Return `x` as a scalar variable of `dtype`.
+
+    Examples
+    --------
+    >>> from theano.scalar import convert_to_int8, convert_to_uint8
+    >>> print(convert_to_int8(3.7).eval(), convert_to_uint8(-1).eval())
+    3 255
+    >>> Cast(get_scalar_type("float32"))
+    Cast{float32}
     """
 
     def __init__(self, o_type, name: str | None = None) -> None:
@@ -133,6 +141,12 @@ def cast(x: Any, dtype: str) -> Variable:
     --------
     theano.scalar.Cast : Conversion to another type.
     theano.scalar.convert : Return a number, a list or an array as an array of a dtype that graphs use.
+
+    Examples
+    --------
+    >>> x = get_scalar_type("float64")("x")
+    >>> cast(x, "int8").type, cast(x, "float64") is x
+    (Scalar(int8), True)
     """
     if dtype == "floatX":
         dtype = config.floatX

@@ -16,15 +16,16 @@ from theano.scalar.expression import (
     part,
     unary,
 )
-from theano.scalar.op import BinaryScalarOp, Predicate, UnaryScalarOp, zeros_for
+from theano.scalar.op import BinaryScalarOp, Predicate, UnaryScalarOp, with_example, zeros_for
 from theano.scalar.output_types import same_out_float_only, upcast_out, upgrade_to_float_no_complex
 from theano.scalar.type import Scalar, discrete_types
 
 
-def _operation(base: type, name: str, doc: str, function: np.ufunc, **attributes: object) -> type:
+def _operation(base: type, name: str, doc: str, function: np.ufunc, *, example: str, **attributes: object) -> type:
     """A class of `base` whose values are those of a function of NumPy; other attributes say what it is in expressions."""
     spec = (function.__name__, function.nin, 1)
-    return type(name, (base,), {"__doc__": doc, "__module__": __name__, "nfunc_spec": spec, **attributes})
+    text = with_example(doc, example)
+    return type(name, (base,), {"__doc__": text, "__module__": __name__, "nfunc_spec": spec, **attributes})
 
 
 class LogicalComparison(Predicate, BinaryScalarOp):
@@ -34,6 +35,12 @@ class LogicalComparison(Predicate, BinaryScalarOp):
     --------
     theano.scalar.FixedLogicalComparison : A test of one number, with a result of type bool.
     theano.scalar.Predicate : An op whose result is a truth value.
+
+    Examples
+    --------
+    >>> from theano.scalar import float64, lt
+    >>> isinstance(lt, LogicalComparison), lt(float64("x"), 2).type
+    (True, Scalar(bool))
     """
 
     nin = 2
@@ -54,21 +61,42 @@ class FixedLogicalComparison(Predicate, UnaryScalarOp):
     --------
     theano.scalar.Predicate : An op whose result is a truth value.
     theano.scalar.LogicalComparison : A comparison of two numbers, with a result of type bool.
+
+    Examples
+    --------
+    >>> from theano.scalar import float64, isnan
+    >>> isinstance(isnan, FixedLogicalComparison), isnan(float64("x")).type
+    (True, Scalar(bool))
     """
 
     nin = 1
 
 
-LT = _operation(LogicalComparison, "LT", "Less than.", np.less, operator="lt")
-GT = _operation(LogicalComparison, "GT", "Greater than.", np.greater, operator="gt")
-LE = _operation(LogicalComparison, "LE", "Less or equal.", np.less_equal, operator="le")
-GE = _operation(LogicalComparison, "GE", "Greater or equal.", np.greater_equal, operator="ge")
-EQ = _operation(LogicalComparison, "EQ", "Equal.", np.equal, operator="eq", commutative=True)
-NEQ = _operation(LogicalComparison, "NEQ", "Not equal.", np.not_equal, operator="ne", commutative=True)
+LT = _operation(LogicalComparison, "LT", "Less than.", np.less, operator="lt", example="lt(1, 2).eval() -> True")
+GT = _operation(LogicalComparison, "GT", "Greater than.", np.greater, operator="gt", example="gt(1, 2).eval() -> False")
+LE = _operation(LogicalComparison, "LE", "Less or equal.", np.less_equal, operator="le", example="le(2, 2).eval() -> True")
+GE = _operation(LogicalComparison, "GE", "Greater or equal.", np.greater_equal, operator="ge", example="ge(1, 2).eval() -> False")
+EQ = _operation(LogicalComparison, "EQ", "Equal.", np.equal, operator="eq", commutative=True, example="eq(1, 1.0).eval() -> True")
+NEQ = _operation(
+    LogicalComparison,
+    "NEQ",
+    "Not equal.",
+    np.not_equal,
+    operator="ne",
+    commutative=True,
+    example="neq(float('nan'), float('nan')).eval() -> True",
+)
 
 
 class IsNan(FixedLogicalComparison):
-    """Whether a number is NaN."""
+    """Whether a number is NaN.
+
+    Examples
+    --------
+    >>> from theano.scalar import isnan
+    >>> print(isnan(float('nan')).eval())
+    True
+    """
 
     nfunc_spec = ("isnan", 1, 1)
 
@@ -81,7 +109,14 @@ class IsNan(FixedLogicalComparison):
 
 
 class IsInf(FixedLogicalComparison):
-    """Whether a number is infinite."""
+    """Whether a number is infinite.
+
+    Examples
+    --------
+    >>> from theano.scalar import isinf
+    >>> print(isinf(float('-inf')).eval())
+    True
+    """
 
     nfunc_spec = ("isinf", 1, 1)
 
@@ -103,6 +138,14 @@ class InRange(LogicalComparison):
     ----------
     openlow, openhi : bool
         Whether the lower and the upper bound are outside the interval.
+
+    Examples
+    --------
+    >>> from theano.scalar import inclosedrange, inopenrange
+    >>> print(inclosedrange(0, 0, 1).eval(), inopenrange(0, 0, 1).eval())
+    True False
+    >>> print(InRange(openlow=True, openhi=False)(1, 0, 1).eval())
+    True
     """
 
     nin = 3
@@ -144,6 +187,15 @@ class UnaryBitOp(UnaryScalarOp):
     --------
     theano.scalar.BinaryBitOp : A bitwise operation on two integers or bools; a subclass has NumPy's name of it and that
         in expressions.
+
+    Examples
+    --------
+    >>> from theano.scalar import float64, invert
+    >>> isinstance(invert, UnaryBitOp)
+    True
+    >>> invert(float64("x"))
+    Traceback (most recent call last):
+    TypeError: ('input to a BitOp must have type (u)int8, ...
     """
 
     def output_types(self, types):
@@ -159,6 +211,12 @@ class BinaryBitOp(BinaryScalarOp):
     See Also
     --------
     theano.scalar.UnaryBitOp : A bitwise operation on one integer or bool.
+
+    Examples
+    --------
+    >>> from theano.scalar import int8, uint16, xor
+    >>> isinstance(xor, BinaryBitOp), xor(int8("i"), uint16("j")).type
+    (True, Scalar(int32))
     """
 
     commutative = True
@@ -178,13 +236,26 @@ class BinaryBitOp(BinaryScalarOp):
         return zeros_for(inputs)
 
 
-OR = _operation(BinaryBitOp, "OR", "Bitwise or.", np.bitwise_or, operator="bitor", identity=0)
-XOR = _operation(BinaryBitOp, "XOR", "Bitwise exclusive or.", np.bitwise_xor, operator="xor", identity=0)
-AND = _operation(BinaryBitOp, "AND", "Bitwise and.", np.bitwise_and, operator="bitand", identity=1)
+OR = _operation(BinaryBitOp, "OR", "Bitwise or.", np.bitwise_or, operator="bitor", identity=0, example="or_(5, 3).eval() -> 7")
+XOR = _operation(
+    BinaryBitOp, "XOR", "Bitwise exclusive or.", np.bitwise_xor, operator="xor", identity=0, example="xor(5, 3).eval() -> 6"
+)
+AND = _operation(
+    BinaryBitOp, "AND", "Bitwise and.", np.bitwise_and, operator="bitand", identity=1, example="and_(5, 3).eval() -> 1"
+)
 
 
 class Invert(UnaryBitOp):
-    """Bitwise not; logical not of a bool."""
+    """Bitwise not; logical not of a bool.
+
+    Examples
+    --------
+    >>> from theano.scalar import invert
+    >>> print(invert(5).eval())
+    -6
+    >>> print(invert(True).eval())
+    False
+    """
 
     nfunc_spec = ("invert", 1, 1)
 
@@ -211,13 +282,26 @@ class _Rounding(UnaryScalarOp):
         return zeros_for(inputs)
 
 
-Ceil = _operation(_Rounding, "Ceil", "Smallest whole number not below.", np.ceil, c_func="ceil")
-Floor = _operation(_Rounding, "Floor", "Largest whole number not above.", np.floor, c_func="floor")
-Trunc = _operation(_Rounding, "Trunc", "Whole number next towards zero.", np.trunc, c_func="trunc")
+Ceil = _operation(
+    _Rounding, "Ceil", "Smallest whole number not below.", np.ceil, c_func="ceil", example="ceil(1.2).eval() -> 2.0"
+)
+Floor = _operation(
+    _Rounding, "Floor", "Largest whole number not above.", np.floor, c_func="floor", example="floor(-1.2).eval() -> -2.0"
+)
+Trunc = _operation(
+    _Rounding, "Trunc", "Whole number next towards zero.", np.trunc, c_func="trunc", example="trunc(-1.8).eval() -> -1.0"
+)
 
 
 class RoundHalfToEven(_Rounding):
-    """Nearest whole number, the even one of two; for floats."""
+    """Nearest whole number, the even one of two; for floats.
+
+    Examples
+    --------
+    >>> from theano.scalar import round_half_to_even
+    >>> print(round_half_to_even(2.5).eval(), round_half_to_even(3.5).eval())
+    2.0 4.0
+    """
 
     nfunc_spec = ("around", 1, 1)
     c_func = "rint"
@@ -240,6 +324,11 @@ def round_half_away_from_zero_(x):
     See Also
     --------
     theano.scalar.RoundHalfAwayFromZero : Nearest whole number, of two the one farther from zero; for floats.
+
+    Examples
+    --------
+    >>> round_half_away_from_zero_([0.5, 2.5, -2.5]).tolist()
+    [1.0, 3.0, -3.0]
     """
     value = np.asarray(x)
     whole = np.trunc(value)
@@ -257,6 +346,12 @@ class RoundHalfAwayFromZero(_Rounding):
     See Also
     --------
     theano.scalar.round_half_away_from_zero_ : Return the nearest whole number, of two the one farther from zero.
+
+    Examples
+    --------
+    >>> from theano.scalar import round_half_away_from_zero
+    >>> print(round_half_away_from_zero(2.5).eval(), round_half_away_from_zero(-2.5).eval())
+    3.0 -3.0
     """
 
     nfunc_spec = ("theano.scalar.comparison.round_half_away_from_zero_", 1, 1)

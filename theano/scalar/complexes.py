@@ -26,7 +26,14 @@ from theano.scalar.type import (
 
 
 class Real(UnaryScalarOp):
-    """Real part."""
+    """Real part.
+
+    Examples
+    --------
+    >>> from theano.scalar import real
+    >>> print(real(1 + 2j).eval())
+    1.0
+    """
 
     nfunc_spec = ("real", 1, 1)
     output_types_preference = staticmethod(real_out)
@@ -48,7 +55,14 @@ class Real(UnaryScalarOp):
 
 
 class Imag(UnaryScalarOp):
-    """Imaginary part."""
+    """Imaginary part.
+
+    Examples
+    --------
+    >>> from theano.scalar import imag
+    >>> print(imag(1 + 2j).eval())
+    2.0
+    """
 
     nfunc_spec = ("imag", 1, 1)
     output_types_preference = staticmethod(real_out)
@@ -68,7 +82,14 @@ class Imag(UnaryScalarOp):
 
 
 class Angle(UnaryScalarOp):
-    """Angle of a complex number."""
+    """Angle of a complex number.
+
+    Examples
+    --------
+    >>> from theano.scalar import angle
+    >>> print(angle(1j).eval().round(4))
+    1.5708
+    """
 
     nfunc_spec = ("angle", 1, 1)
     output_types_preference = staticmethod(specific_out(float64))
@@ -115,6 +136,14 @@ class Complex(BinaryScalarOp):
     See Also
     --------
     theano.scalar.ComplexError : Raised where an operation has no meaning for complex numbers.
+
+    Examples
+    --------
+    >>> from theano.scalar import complex, float32
+    >>> print(complex(1.0, 2.0).eval())
+    (1+2j)
+    >>> complex(float32("re"), float32("im")).type
+    Scalar(complex64)
     """
 
     output_types_preference = staticmethod(_complex_type)
@@ -150,7 +179,14 @@ def _join_parts(x, y):
 
 
 class Conj(UnaryScalarOp):
-    """Complex conjugate."""
+    """Complex conjugate.
+
+    Examples
+    --------
+    >>> from theano.scalar import conj
+    >>> print(conj(1 + 2j).eval())
+    (1-2j)
+    """
 
     nfunc_spec = ("conj", 1, 1)
     output_types_preference = staticmethod(same_out_min8)
@@ -170,7 +206,14 @@ class Conj(UnaryScalarOp):
 
 
 class ComplexFromPolar(BinaryScalarOp):
-    """Complex number of a length and an angle."""
+    """Complex number of a length and an angle.
+
+    Examples
+    --------
+    >>> from theano.scalar import complex_from_polar
+    >>> print(complex_from_polar(2.0, 3.14159265).eval().round(4).real)
+    -2.0
+    """
 
     output_types_preference = staticmethod(_complex_type)
     nfunc_spec = ("theano.scalar.complexes._polar", 2, 1)

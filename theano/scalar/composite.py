@@ -89,6 +89,15 @@ class Step(NamedTuple):
     --------
     theano.scalar.Composite : A scalar op made of a graph of scalar ops.
     theano.scalar.Program : The inner graph of a `Composite` as straight-line code.
+
+    Examples
+    --------
+    >>> from theano.scalar import exp, float64
+    >>> x = float64("x")
+    >>> for step in Composite([x], [exp(x * x)]).program.steps:
+    ...     print(step.op, step.inputs, step.outputs)
+    mul (0, 0) (1,)
+    exp (1,) (2,)
     """
 
     op: ScalarOp
@@ -107,6 +116,14 @@ class Program(NamedTuple):
     theano.scalar.Composite : A scalar op made of a graph of scalar ops.
     theano.scalar.ScalarOp : An operation on numbers; `theano.tensor.Elemwise` applies it to every element of tensors.
     theano.scalar.Step : One inner operation of a `Composite`: slots of its inputs and outputs in a table of values.
+
+    Examples
+    --------
+    >>> from theano.scalar import float64
+    >>> x = float64("x")
+    >>> program = Composite([x], [x * x + 3.0]).program
+    >>> program.n_slots, program.constants, [(step.op, step.inputs) for step in program.steps], program.outputs
+    (4, ((1, Constant{3.0}),), [(mul, (0, 0)), (add, (2, 1))], (3,))
     """
 
     n_slots: int

@@ -27,6 +27,12 @@ class NumpyAutocaster:
     See Also
     --------
     theano.tensor.autocast_float : An instance of it.
+
+    Examples
+    --------
+    >>> narrow = NumpyAutocaster(("int8", "int16", "int32"))
+    >>> [narrow(x).dtype.name for x in (100, 1000, 100000)]
+    ['int8', 'int16', 'int32']
     """
 
     def __init__(self, dtypes: tuple[str, ...]) -> None:
@@ -127,6 +133,13 @@ def convert(x: Any, dtype: str | None = None) -> np.ndarray:
     theano.scalar.as_scalar : Return `x` as a scalar variable.
     theano.scalar.constant : Return a number as a scalar constant.
     theano.scalar.cast : Return `x` as a scalar variable of `dtype`.
+
+    Examples
+    --------
+    >>> [convert(x).dtype.name for x in (100, 1000, 0.5, 0.1, 1j)]
+    ['int8', 'int16', 'float32', 'float64', 'complex128']
+    >>> convert([1, 2], "float32")
+    array([1., 2.], dtype=float32)
     """
     if dtype is not None:
         if isinstance(x, complex) and not np.issubdtype("float64" if dtype is float else dtype, np.complexfloating):
@@ -183,6 +196,14 @@ def constant(x: Any, name: str | None = None, dtype: str | None = None) -> Scala
     theano.scalar.convert : Return a number, a list or an array as an array of a dtype that graphs use.
     theano.scalar.as_scalar : Return `x` as a scalar variable.
     theano.scalar.asarray : Return `value` as an array of `dtype`.
+
+    Examples
+    --------
+    >>> constant(3).type, constant(3, dtype="float64").type
+    (Scalar(int8), Scalar(float64))
+    >>> constant([1, 2])
+    Traceback (most recent call last):
+    TypeError: Not a number but an array, got [1, 2]
     """
     array = convert(x, dtype)
     if array.ndim:
@@ -218,6 +239,15 @@ def as_scalar(x: Any, name: str | None = None) -> Variable:
     --------
     theano.scalar.constant : Return a number as a scalar constant.
     theano.scalar.convert : Return a number, a list or an array as an array of a dtype that graphs use.
+
+    Examples
+    --------
+    >>> x = get_scalar_type("float64")("x")
+    >>> as_scalar(x) is x, as_scalar(2.5)
+    (True, Constant{2.5})
+    >>> as_scalar("x")
+    Traceback (most recent call last):
+    TypeError: Cannot convert 'x' of type str to Scalar
     """
     if isinstance(x, Variable):
         if isinstance(x.type, Scalar):
@@ -252,5 +282,10 @@ def asarray(value: Any, dtype: str) -> np.ndarray:
     See Also
     --------
     theano.scalar.constant : Return a number as a scalar constant.
+
+    Examples
+    --------
+    >>> asarray([1, 2.7], "int8").tolist()
+    [1, 2]
     """
     return np.asarray(value).astype(dtype, copy=False)

@@ -36,19 +36,39 @@ Log, log = float_function(
     lambda x, z: number(1, x) / x,
     "log",
     real_gradient=staticmethod(lambda gz, x, z: gz / x),
+    example="log(2.0).eval().round(4) -> 0.6931",
 )
 Log2, log2 = float_function(
-    "Log2", "Logarithm of base 2.", np.log2, lambda x, z: number(1, x) / (x * number(np.log(2.0), x)), "log2"
+    "Log2",
+    "Logarithm of base 2.",
+    np.log2,
+    lambda x, z: number(1, x) / (x * number(np.log(2.0), x)),
+    "log2",
+    example="log2(8.0).eval() -> 3.0",
 )
 Log10, log10 = float_function(
-    "Log10", "Logarithm of base 10.", np.log10, lambda x, z: number(1, x) / (x * number(np.log(10.0), x)), "log10"
+    "Log10",
+    "Logarithm of base 10.",
+    np.log10,
+    lambda x, z: number(1, x) / (x * number(np.log(10.0), x)),
+    "log10",
+    example="log10(1000.0).eval() -> 3.0",
 )
 Log1p, log1p = float_function(
-    "Log1p", "``log(1 + x)``, exact for small x.", np.log1p, lambda x, z: number(1, x) / (1 + x), "log1p"
+    "Log1p",
+    "``log(1 + x)``, exact for small x.",
+    np.log1p,
+    lambda x, z: number(1, x) / (1 + x),
+    "log1p",
+    example="log1p(1e-20).eval() -> 1e-20",
 )
-Exp, exp = float_function("Exp", "Exponential.", np.exp, lambda x, z: z, "exp")
-Exp2, exp2 = float_function("Exp2", "Power of 2.", np.exp2, lambda x, z: z * number(np.log(2.0), z), "exp2")
-Expm1, expm1 = float_function("Expm1", "``exp(x) - 1``, exact for small x.", np.expm1, lambda x, z: exp(x), "expm1")
+Exp, exp = float_function("Exp", "Exponential.", np.exp, lambda x, z: z, "exp", example="exp(1.0).eval().round(4) -> 2.7183")
+Exp2, exp2 = float_function(
+    "Exp2", "Power of 2.", np.exp2, lambda x, z: z * number(np.log(2.0), z), "exp2", example="exp2(10.0).eval() -> 1024.0"
+)
+Expm1, expm1 = float_function(
+    "Expm1", "``exp(x) - 1``, exact for small x.", np.expm1, lambda x, z: exp(x), "expm1", example="expm1(1e-20).eval() -> 1e-20"
+)
 ExpMinusSquare, exp_minus_square = float_function(
     "ExpMinusSquare",
     "``exp(-x ** 2)``, without what the rounding of the square makes of it where it is large.",
@@ -72,6 +92,7 @@ Sqrt, sqrt = float_function(
     lambda x, z: number(0.5, z) / z,
     "sqrt",
     real_gradient=staticmethod(lambda gz, x, z: (gz * number(0.5, gz)) / z),
+    example="sqrt(2.0).eval().round(4) -> 1.4142",
 )
 ScalarSigmoid, scalar_sigmoid = float_function(
     "ScalarSigmoid",
@@ -84,6 +105,7 @@ ScalarSigmoid, scalar_sigmoid = float_function(
     nfunc_spec=("scipy.special.expit", 1, 1),
     st_impl=staticmethod(_sigmoid),
     real_gradient=staticmethod(lambda gz, x, z: gz * z * (number(1, z) - z)),
+    example="sigmoid(2.0).eval().round(4) -> 0.8808",
 )
 ScalarSoftplus, scalar_softplus = float_function(
     "ScalarSoftplus",
@@ -95,6 +117,7 @@ ScalarSoftplus, scalar_softplus = float_function(
     output_types_preference=staticmethod(upgrade_to_float_no_complex),
     nfunc_spec=("theano.scalar.explog._softplus", 1, 1),
     static_impl=staticmethod(_softplus),
+    example="softplus(1000.0).eval() -> 1000.0",
 )
 sigmoid = scalar_sigmoid
 softplus = scalar_softplus

@@ -43,6 +43,18 @@ class ScalarOp(Op):
     theano.scalar.UnaryScalarOp : A scalar op of one input.
     theano.scalar.BinaryScalarOp : A scalar op of two inputs.
     theano.scalar.Program : The inner graph of a `Composite` as straight-line code.
+
+    Examples
+    --------
+    >>> from theano.scalar import float64, upcast_out
+    >>> class Hypot(ScalarOp):
+    ...     nin = 2
+    ...     def impl(self, x, y):
+    ...         return (x * x + y * y) ** 0.5
+    >>> hypot = Hypot(upcast_out, name="hypot")
+    >>> x, y = float64("x"), float64("y")
+    >>> float(hypot(x, y).eval({x: 3.0, y: 4.0}))
+    5.0
     """
 
     nin = -1
@@ -207,6 +219,18 @@ class UnaryScalarOp(ScalarOp):
     theano.scalar.BinaryScalarOp : A scalar op of two inputs.
     theano.scalar.ScalarOp : An operation on numbers; `theano.tensor.Elemwise` applies it to every element of tensors.
     theano.scalar.UnaryMathOp : A function of one number that NumPy has as a ufunc and C as a function.
+
+    Examples
+    --------
+    >>> from theano.scalar import float64, same_out
+    >>> class Cube(UnaryScalarOp):
+    ...     def impl(self, x):
+    ...         return x**3
+    ...     def expression(self, out, x):
+    ...         return x * x * x
+    >>> cube = Cube(same_out, name="cube")
+    >>> float(cube(2.0).eval()), cube.supports_c_code([float64()], [float64()])
+    (8.0, True)
     """
 
     nin = 1
@@ -219,6 +243,16 @@ class BinaryScalarOp(ScalarOp):
     --------
     theano.scalar.ScalarOp : An operation on numbers; `theano.tensor.Elemwise` applies it to every element of tensors.
     theano.scalar.UnaryScalarOp : A scalar op of one input.
+
+    Examples
+    --------
+    >>> from theano.scalar import float64, upcast_out
+    >>> class Difference(BinaryScalarOp):
+    ...     def impl(self, x, y):
+    ...         return abs(x - y)
+    >>> difference = Difference(upcast_out, name="difference")
+    >>> float(difference(1.0, 3.5).eval())
+    2.5
     """
 
     nin = 2
@@ -238,6 +272,12 @@ def zeros_for(inputs: Sequence[Variable]) -> list[Variable]:
     --------
     theano.scalar.chain : Return the gradient at `x` of a cost whose gradient is `gz` at a function of `x` with the given
         derivative.
+
+    Examples
+    --------
+    >>> from theano.scalar import float32, int8
+    >>> [zero.type for zero in zeros_for([float32("x"), int8("i")])]
+    [Scalar(float32), Scalar(float64)]
     """
     return [x.zeros_like(dtype=config.floatX) if x.type in discrete_types else x.zeros_like() for x in inputs]
 
@@ -265,6 +305,15 @@ def chain(gz: Any, derivative: Any, x: Variable) -> Any:
     See Also
     --------
     theano.scalar.zeros_for : Return a zero gradient for each input, of floatX for integers.
+
+    Examples
+    --------
+    >>> from theano.scalar import complex128, float64
+    >>> gz, x, z = float64("gz"), float64("x"), complex128("z")
+    >>> float(chain(gz, 2 * x, x).eval({gz: 10.0, x: 3.0}))
+    60.0
+    >>> chain(gz, 2 * z, z).eval({gz: 10.0, z: 3 + 1j}).tolist()
+    (60-20j)
     """
     if derivative.type not in complex_types and gz.type not in complex_types:
         return gz * derivative
@@ -316,6 +365,16 @@ class UnaryMathOp(UnaryScalarOp):
     --------
     theano.scalar.FloatFunction : A unary function whose result is a float, also for integers.
     theano.scalar.UnaryScalarOp : A scalar op of one input.
+
+    Examples
+    --------
+    >>> from theano.scalar import float64, same_out
+    >>> class Cbrt(UnaryMathOp):
+    ...     np_func = staticmethod(np.cbrt)
+    ...     c_func = "cbrt"
+    >>> cbrt = Cbrt(same_out, name="cbrt")
+    >>> print(cbrt(27.0).eval().round(4))
+    3.0
     """
 
     np_func: Callable
@@ -364,9 +423,32 @@ class FloatFunction(UnaryMathOp):
     --------
     theano.scalar.UnaryScalarOp : A scalar op of one input.
     theano.scalar.UnaryMathOp : A function of one number that NumPy has as a ufunc and C as a function.
+
+    Examples
+    --------
+    >>> from theano.scalar import exp, int8, int64
+    >>> isinstance(exp, FloatFunction), exp(int8("i")).type, exp(int64("j")).type
+    (True, Scalar(float32), Scalar(float64))
     """
 
     output_types_preference = staticmethod(upgrade_to_float)
+
+
+def with_example(summary: str, example: str) -> str:
+    """Return the docstring of a scalar operation.
+
+    Parameters
+    ----------
+    summary
+        What it computes.
+    example
+        A call of the operation and what it prints, with an arrow between them, such as ``"neg(3).eval() -> -3"``; or nothing.
+    """
+    if not example:
+        return summary
+    call, _, printed = example.partition(" -> ")
+    name = call.partition("(")[0]
+    return f"{summary}\n\nExamples\n--------\n>>> from theano.scalar import {name}\n>>> print({call})\n{printed}\n"
 
 
 def float_function(
@@ -376,6 +458,8 @@ def float_function(
     derivative: Callable[[Any, Any], Any],
     c_func: str | None = None,
     name: str | None = None,
+    *,
+    example: str = "",
     **attributes: Any,
 ) -> tuple[type[FloatFunction], Any]:
     """Return the class of a :class:`FloatFunction`, and the op that is its instance.
@@ -383,13 +467,15 @@ def float_function(
     Parameters
     ----------
     class_name, doc
-        Name and docstring of the class.
+        Name of the class, and the summary of its docstring.
     np_func, c_func
         As in :class:`UnaryMathOp`.
     derivative
         ``derivative(x, z)`` is the derivative at `x`, where the value is `z`.
     name
         Name of the op; by default that of the class in small letters.
+    example
+        That of the docstring; see :func:`with_example`.
     **attributes
         More attributes of the class; `nfunc_spec` is that of the ufunc by default.
 
@@ -403,7 +489,7 @@ def float_function(
     if isinstance(np_func, np.ufunc):
         attributes.setdefault("nfunc_spec", (np_func.__name__, 1, 1))
     body = {
-        "__doc__": doc,
+        "__doc__": with_example(doc, example),
         "__module__": derivative.__module__,
         "np_func": staticmethod(np_func),
         "derivative": staticmethod(derivative),
@@ -423,6 +509,12 @@ class Predicate(ScalarOp):
     --------
     theano.scalar.LogicalComparison : A comparison of two numbers, with a result of type bool.
     theano.scalar.FixedLogicalComparison : A test of one number, with a result of type bool.
+
+    Examples
+    --------
+    >>> from theano.scalar import float64, isnan
+    >>> isinstance(isnan, Predicate), isnan(float64("x")).type
+    (True, Scalar(bool))
     """
 
     output_types_preference = staticmethod(bool_out)

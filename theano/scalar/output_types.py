@@ -45,6 +45,11 @@ def upcast_out(*types: Scalar) -> Types:
     theano.tensor.raw_random.upcast : Return the smallest dtype that holds values of all the given ones.
     theano.scalar.as_common_dtype : Return the scalar variables, each cast to the dtype that all of them fit in.
     theano.scalar.upcast_out_min8 : Return the common type of all inputs, int8 if that is bool.
+
+    Examples
+    --------
+    >>> upcast_out(int8, get_scalar_type("float32")), upcast_out(int64, get_scalar_type("float32"))
+    ((Scalar(float32),), (Scalar(float64),))
     """
     first = types[0]
     if len(types) == 2 and types[1] is first:
@@ -64,6 +69,14 @@ def upcast_out_nobool(*types: Scalar) -> Types:
     --------
     theano.scalar.upcast_out_no_complex : Return the common type of all inputs, which may not be complex.
     theano.scalar.upcast_out_min8 : Return the common type of all inputs, int8 if that is bool.
+
+    Examples
+    --------
+    >>> upcast_out_nobool(bool_type, int8)
+    (Scalar(int8),)
+    >>> upcast_out_nobool(bool_type, bool_type)
+    Traceback (most recent call last):
+    TypeError: bool output not supported
     """
     result = upcast_out(*types)
     if result[0] == bool_type:
@@ -78,6 +91,11 @@ def upcast_out_min8(*types: Scalar) -> Types:
     --------
     theano.scalar.upcast_out_nobool : Return the common type of all inputs, which may not be bool.
     theano.scalar.upcast_out : Return the common type of all inputs.
+
+    Examples
+    --------
+    >>> upcast_out_min8(bool_type, bool_type), upcast_out_min8(bool_type, float64)
+    ((Scalar(int8),), (Scalar(float64),))
     """
     result = upcast_out(*types)
     return (int8,) if result[0] == bool_type else result
@@ -95,6 +113,14 @@ def upcast_out_no_complex(*types: Scalar) -> Types:
     --------
     theano.scalar.upcast_out : Return the common type of all inputs.
     theano.scalar.upcast_out_nobool : Return the common type of all inputs, which may not be bool.
+
+    Examples
+    --------
+    >>> upcast_out_no_complex(int8, float64)
+    (Scalar(float64),)
+    >>> upcast_out_no_complex(get_scalar_type("complex64"), float64)
+    Traceback (most recent call last):
+    TypeError: complex type are not supported
     """
     if any(t in complex_types for t in types):
         raise TypeError("complex type are not supported")
@@ -114,6 +140,11 @@ def same_out(type: Scalar) -> Types:
     theano.scalar.same_out_min8 : Return the type of the input, int8 for bool.
     theano.scalar.same_out_nobool : Return the type of the input, which may not be bool.
     theano.scalar.same_out_nocomplex : Return the type of the input, which may not be complex.
+
+    Examples
+    --------
+    >>> same_out(int8)
+    (Scalar(int8),)
     """
     return (type,)
 
@@ -135,6 +166,14 @@ def same_out_nobool(type: Scalar) -> Types:
     --------
     theano.scalar.same_out_nocomplex : Return the type of the input, which may not be complex.
     theano.scalar.same_out_min8 : Return the type of the input, int8 for bool.
+
+    Examples
+    --------
+    >>> same_out_nobool(int8)
+    (Scalar(int8),)
+    >>> same_out_nobool(bool_type)
+    Traceback (most recent call last):
+    TypeError: bool input not supported
     """
     if type == bool_type:
         raise TypeError("bool input not supported")
@@ -153,6 +192,11 @@ def same_out_min8(type: Scalar) -> Types:
     --------
     theano.scalar.same_out_nobool : Return the type of the input, which may not be bool.
     theano.scalar.same_out : Return the type of the input.
+
+    Examples
+    --------
+    >>> same_out_min8(bool_type), same_out_min8(float64)
+    ((Scalar(int8),), (Scalar(float64),))
     """
     return (int8,) if type == bool_type else (type,)
 
@@ -174,6 +218,14 @@ def same_out_float_only(type: Scalar) -> Types:
     --------
     theano.scalar.same_out : Return the type of the input.
     theano.scalar.same_out_nocomplex : Return the type of the input, which may not be complex.
+
+    Examples
+    --------
+    >>> same_out_float_only(float64)
+    (Scalar(float64),)
+    >>> same_out_float_only(int8)
+    Traceback (most recent call last):
+    TypeError: only float type are supported
     """
     if type not in float_types:
         raise TypeError("only float type are supported")
@@ -197,6 +249,14 @@ def same_out_nocomplex(type: Scalar) -> Types:
     --------
     theano.scalar.same_out_float_only : Return the type of the input, which must be a real floating one.
     theano.scalar.same_out_nobool : Return the type of the input, which may not be bool.
+
+    Examples
+    --------
+    >>> same_out_nocomplex(int8)
+    (Scalar(int8),)
+    >>> same_out_nocomplex(get_scalar_type("complex64"))
+    Traceback (most recent call last):
+    TypeError: complex argument not supported
     """
     _refuse_complex((type,))
     return (type,)
@@ -209,6 +269,11 @@ def bool_out(*types: Scalar) -> Types:
     --------
     theano.scalar.int_out : Return int64.
     theano.scalar.int_out_nocomplex : Return int64; complex inputs are refused.
+
+    Examples
+    --------
+    >>> bool_out(float64, int8)
+    (Scalar(bool),)
     """
     return (bool_type,)
 
@@ -220,6 +285,11 @@ def int_out(*types: Scalar) -> Types:
     --------
     theano.scalar.int_out_nocomplex : Return int64; complex inputs are refused.
     theano.scalar.bool_out : Return bool.
+
+    Examples
+    --------
+    >>> int_out(float64)
+    (Scalar(int64),)
     """
     return (int64,)
 
@@ -231,6 +301,14 @@ def int_out_nocomplex(*types: Scalar) -> Types:
     --------
     theano.scalar.bool_out : Return bool.
     theano.scalar.int_out : Return int64.
+
+    Examples
+    --------
+    >>> int_out_nocomplex(float64)
+    (Scalar(int64),)
+    >>> int_out_nocomplex(get_scalar_type("complex64"))
+    Traceback (most recent call last):
+    TypeError: complex argument not supported
     """
     _refuse_complex(types)
     return int_out(*types)
@@ -243,6 +321,11 @@ def float_out(*types: Scalar) -> Types:
     --------
     theano.scalar.float_out_nocomplex : Return float64; complex inputs are refused.
     theano.scalar.real_out : Return the type of the real part of the input.
+
+    Examples
+    --------
+    >>> float_out(int8), float_out(get_scalar_type("complex64"))
+    ((Scalar(float64),), (Scalar(float64),))
     """
     return (float64,)
 
@@ -254,6 +337,14 @@ def float_out_nocomplex(*types: Scalar) -> Types:
     --------
     theano.scalar.real_out : Return the type of the real part of the input.
     theano.scalar.float_out : Return float64.
+
+    Examples
+    --------
+    >>> float_out_nocomplex(int8)
+    (Scalar(float64),)
+    >>> float_out_nocomplex(get_scalar_type("complex64"))
+    Traceback (most recent call last):
+    TypeError: complex argument not supported
     """
     _refuse_complex(types)
     return float_out(*types)
@@ -266,6 +357,11 @@ def upgrade_to_float(*types: Scalar) -> Types:
     --------
     theano.scalar.upgrade_to_float64 : Return float64 for integer inputs, else the common type.
     theano.scalar.upgrade_to_float_no_complex : Return what `upgrade_to_float` does; complex inputs are refused.
+
+    Examples
+    --------
+    >>> upgrade_to_float(int8), upgrade_to_float(int64), upgrade_to_float(get_scalar_type("float16"))
+    ((Scalar(float32),), (Scalar(float64),), (Scalar(float16),))
     """
     if len(types) == 1 and types[0] in continuous_types:
         return types
@@ -279,6 +375,11 @@ def upgrade_to_float64(*types: Scalar) -> Types:
     --------
     theano.scalar.upgrade_to_float_no_complex : Return what `upgrade_to_float` does; complex inputs are refused.
     theano.scalar.upgrade_to_float : Return the common type of all inputs, integers counting as the float that holds them.
+
+    Examples
+    --------
+    >>> upgrade_to_float64(int8), upgrade_to_float64(get_scalar_type("float32"))
+    ((Scalar(float64),), (Scalar(float32),))
     """
     return (get_scalar_type(upcast(*("float64" if t.dtype in _FLOAT_FOR else t.dtype for t in types))),)
 
@@ -290,6 +391,14 @@ def upgrade_to_float_no_complex(*types: Scalar) -> Types:
     --------
     theano.scalar.upgrade_to_float : Return the common type of all inputs, integers counting as the float that holds them.
     theano.scalar.upgrade_to_float64 : Return float64 for integer inputs, else the common type.
+
+    Examples
+    --------
+    >>> upgrade_to_float_no_complex(int8)
+    (Scalar(float32),)
+    >>> upgrade_to_float_no_complex(get_scalar_type("complex64"))
+    Traceback (most recent call last):
+    TypeError: complex argument not supported
     """
     _refuse_complex(types)
     return upgrade_to_float(*types)
@@ -301,6 +410,11 @@ def true_div_out(*types: Scalar) -> Types:
     See Also
     --------
     theano.scalar.upcast_out : Return the common type of all inputs.
+
+    Examples
+    --------
+    >>> true_div_out(int8, int8), true_div_out(int8, get_scalar_type("float32"))
+    ((Scalar(float64),), (Scalar(float32),))
     """
     result = upcast_out(*types)
     return result if result[0] in continuous_types else (get_scalar_type(config.floatX),)
@@ -318,6 +432,11 @@ def real_out(type: Scalar) -> Types:
     --------
     theano.scalar.float_out : Return float64.
     theano.scalar.float_out_nocomplex : Return float64; complex inputs are refused.
+
+    Examples
+    --------
+    >>> real_out(get_scalar_type("complex64")), real_out(int8)
+    ((Scalar(float32),), (Scalar(int8),))
     """
     if type.dtype == "complex64":
         return (get_scalar_type("float32"),)
@@ -354,6 +473,11 @@ class transfer_type(_TypePolicy):
     --------
     theano.scalar.unary_out_lookup : Gives the output the type that a table holds for the input's.
     theano.scalar.specific_out : Gives the outputs fixed types.
+
+    Examples
+    --------
+    >>> transfer_type(0)(int8, float64), transfer_type(1, None)(int8, float64)
+    ([Scalar(int8)], [Scalar(float64), Scalar(float64)])
     """
 
     def __init__(self, *transfer: int | Scalar | None) -> None:
@@ -389,6 +513,11 @@ class specific_out(_TypePolicy):
     --------
     theano.scalar.transfer_type : Gives each output the type of an input: the policy of ops that compute in place.
     theano.scalar.unary_out_lookup : Gives the output the type that a table holds for the input's.
+
+    Examples
+    --------
+    >>> specific_out(int8, float64)(bool_type)
+    (Scalar(int8), Scalar(float64))
     """
 
     def __init__(self, *spec: Scalar) -> None:
@@ -411,6 +540,15 @@ class unary_out_lookup(_TypePolicy):
     --------
     theano.scalar.specific_out : Gives the outputs fixed types.
     theano.scalar.transfer_type : Gives each output the type of an input: the policy of ops that compute in place.
+
+    Examples
+    --------
+    >>> policy = unary_out_lookup({int8: int64, float64: float64})
+    >>> policy(int8)
+    [Scalar(int64)]
+    >>> policy(bool_type)
+    Traceback (most recent call last):
+    TypeError: (Scalar(bool),)
     """
 
     def __init__(self, type_table: dict[Scalar, Scalar]) -> None:

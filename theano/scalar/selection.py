@@ -13,7 +13,14 @@ from theano.scalar.type import ScalarConstant, complex_types, continuous_types, 
 
 
 class Clip(ScalarOp):
-    """Value forced into an interval: ``min`` if below it, ``max`` if above."""
+    """Value forced into an interval: ``min`` if below it, ``max`` if above.
+
+    Examples
+    --------
+    >>> from theano.scalar import clip
+    >>> print(clip(7, 0, 5).eval())
+    5
+    """
 
     nin = 3
     nfunc_spec = ("clip", 3, 1)
@@ -42,7 +49,15 @@ class Clip(ScalarOp):
 
 
 class Second(BinaryScalarOp):
-    """The second of two inputs; on tensors it fills the shape of the first with the second."""
+    """The second of two inputs; on tensors it fills the shape of the first with the second.
+
+    Examples
+    --------
+    >>> from theano.scalar import float64, second
+    >>> x = float64("x")
+    >>> x.zeros_like().owner.op, float(second(x, 2.5).eval({x: 1.0}))
+    (second, 2.5)
+    """
 
     output_types_preference = staticmethod(transfer_type(1))
 
@@ -67,7 +82,15 @@ class Second(BinaryScalarOp):
 
 
 class Identity(UnaryScalarOp):
-    """The input itself."""
+    """The input itself.
+
+    Examples
+    --------
+    >>> from theano.scalar import float64, identity
+    >>> x = float64("x")
+    >>> identity(x) is x, float(identity(x).eval({x: 2.0}))
+    (False, 2.0)
+    """
 
     output_types_preference = staticmethod(same_out)
 
@@ -84,7 +107,16 @@ class Identity(UnaryScalarOp):
 
 
 class Switch(ScalarOp):
-    """The second input where the first is true, else the third."""
+    """The second input where the first is true, else the third.
+
+    Examples
+    --------
+    >>> from theano.scalar import switch
+    >>> print(switch(True, 1, 2.5).eval())
+    1.0
+    >>> print(switch(False, 1, 2.5).eval())
+    2.5
+    """
 
     nin = 3
     nfunc_spec = ("where", 3, 1)
@@ -149,7 +181,16 @@ class _Extreme(BinaryScalarOp):
 
 
 class ScalarMaximum(_Extreme):
-    """The larger of two numbers; NaN if one is NaN."""
+    """The larger of two numbers; NaN if one is NaN.
+
+    Examples
+    --------
+    >>> from theano.scalar import maximum
+    >>> print(maximum(1.0, 2.0).eval())
+    2.0
+    >>> print(maximum(1.0, float('nan')).eval())
+    nan
+    """
 
     nfunc_spec = ("maximum", 2, 1)
     np_func = np.maximum
@@ -157,7 +198,16 @@ class ScalarMaximum(_Extreme):
 
 
 class ScalarMinimum(_Extreme):
-    """The smaller of two numbers; NaN if one is NaN."""
+    """The smaller of two numbers; NaN if one is NaN.
+
+    Examples
+    --------
+    >>> from theano.scalar import minimum
+    >>> print(minimum(1.0, 2.0).eval())
+    1.0
+    >>> print(minimum(float('nan'), 2.0).eval())
+    nan
+    """
 
     nfunc_spec = ("minimum", 2, 1)
     np_func = np.minimum

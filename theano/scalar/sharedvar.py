@@ -17,6 +17,15 @@ class ScalarSharedVariable(_scalar_py_operators, SharedVariable):
     --------
     theano.scalar.shared : Return a shared variable of type `Scalar` for a Python or NumPy number.
     theano.shared : Return a shared variable that holds a copy of, or a reference to, a value.
+
+    Examples
+    --------
+    >>> import theano
+    >>> steps = shared(0)
+    >>> count = theano.function([], steps, updates={steps: steps + 1})
+    >>> _ = count(), count()
+    >>> type(steps).__name__, int(steps.get_value())
+    ('ScalarSharedVariable', 2)
     """
 
 
@@ -43,6 +52,12 @@ def shared(
     --------
     theano.shared : Return a shared variable that holds a copy of, or a reference to, a value.
     theano.scalar.sharedvar.ScalarSharedVariable : A number that functions share and update.
+
+    Examples
+    --------
+    >>> rate = shared(np.float32(0.5), name="rate")
+    >>> rate.type, float((rate * 3.0).eval())
+    (Scalar(float32), 1.5)
     """
     if not isinstance(value, (np.number, np.bool_, float, int, complex)):
         raise TypeError(f"Not a number, got {value}")

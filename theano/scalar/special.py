@@ -16,7 +16,7 @@ from theano.scalar import error_functions
 from theano.scalar.arithmetic import abs_
 from theano.scalar.comparison import lt
 from theano.scalar.explog import exp, exp_minus_square, log
-from theano.scalar.op import BinaryScalarOp, float_function, number
+from theano.scalar.op import BinaryScalarOp, float_function, number, with_example
 from theano.scalar.output_types import Policy, upgrade_to_float, upgrade_to_float64, upgrade_to_float_no_complex
 from theano.scalar.selection import minimum, switch
 from theano.scalar.type import complex_types
@@ -78,7 +78,11 @@ def _erfc_rate_slope_derivative(x, z):
 
 
 Erf, erf = special_function(
-    "Erf", "Error function.", lambda x, z: number(2 / math.sqrt(math.pi), x) * _bell(x), c_func="erf"
+    "Erf",
+    "Error function.",
+    lambda x, z: number(2 / math.sqrt(math.pi), x) * _bell(x),
+    c_func="erf",
+    example="erf(1.0).eval().round(4) -> 0.8427",
 )
 Erfc, erfc = special_function(
     "Erfc",
@@ -86,6 +90,7 @@ Erfc, erfc = special_function(
     lambda x, z: number(-2 / math.sqrt(math.pi), x) * _bell(x),
     _in_float64(error_functions.erfc, "erfc"),
     c_func="erfc",
+    example="erfc(1.0).eval().round(4) -> 0.1573",
 )
 Erfcx, erfcx = special_function(
     "Erfcx",
@@ -93,6 +98,7 @@ Erfcx, erfcx = special_function(
     _erfcx_derivative,
     _in_float64(error_functions.erfcx, "erfcx"),
     c_func="tk_erfcx",
+    example="erfcx(30.0).eval().round(4) -> 0.0188",
 )
 ErfcxSlope, erfcx_slope = float_function(
     "ErfcxSlope",
@@ -129,12 +135,16 @@ ErfcRateSlope, erfc_rate_slope = float_function(
     "erfc_rate_slope",
 )
 Erfinv, erfinv = special_function(
-    "Erfinv", "Inverse of the error function.", lambda x, z: _inverse_slope(number(1, x) - abs_(x), z)
+    "Erfinv",
+    "Inverse of the error function.",
+    lambda x, z: _inverse_slope(number(1, x) - abs_(x), z),
+    example="erfinv(0.8427).eval().round(4) -> 1.0",
 )
 Erfcinv, erfcinv = special_function(
     "Erfcinv",
     "Inverse of the complement of the error function.",
     lambda x, z: -_inverse_slope(minimum(x, number(2, x) - x), z),
+    example="erfcinv(0.1573).eval().round(4) -> 1.0",
 )
 
 
@@ -269,13 +279,16 @@ def _no_third_derivative(x, z):
     raise NotImplementedError("the third derivative of gammaln is not defined")
 
 
-Gamma, gamma = special_function("Gamma", "Gamma function.", lambda x, z: z * psi(x), c_func="tgamma")
+Gamma, gamma = special_function(
+    "Gamma", "Gamma function.", lambda x, z: z * psi(x), c_func="tgamma", example="gamma(5.0).eval() -> 24.0"
+)
 GammaLn, gammaln = special_function(
     "GammaLn",
     "Logarithm of the absolute value of the gamma function.",
     lambda x, z: psi(x),
     _gammaln_by_dtype,
     c_func="lgamma",
+    example="gammaln(200.0).eval().round(2) -> 857.93",
 )
 Psi, psi = special_function(
     "Psi",
@@ -284,6 +297,7 @@ Psi, psi = special_function(
     _psi,
     c_func="theano_scalar_psi",
     c_support_code=lambda self: _PSI_CODE,
+    example="psi(1.0).eval().round(4) -> -0.5772",
 )
 TriGamma, tri_gamma = float_function(
     "TriGamma",
@@ -295,6 +309,7 @@ TriGamma, tri_gamma = float_function(
     output_types_preference=staticmethod(upgrade_to_float_no_complex),
     nfunc_spec=("theano.scalar.special._tri_gamma", 1, 1),
     c_support_code=lambda self: _TRI_GAMMA_CODE,
+    example="tri_gamma(1.0).eval().round(4) -> 1.6449",
 )
 
 
@@ -346,11 +361,18 @@ class TwoArguments(BinaryScalarOp):
 
 
 def _binary(
-    class_name: str, doc: str, derivative: Callable, st_impl: Callable | None, policy: Policy, differentiable: int = 1
+    class_name: str,
+    doc: str,
+    derivative: Callable,
+    st_impl: Callable | None,
+    policy: Policy,
+    differentiable: int = 1,
+    *,
+    example: str,
 ) -> tuple[type, Any]:
     name = class_name.lower()
     body = {
-        "__doc__": doc,
+        "__doc__": with_example(doc, example),
         "__module__": __name__,
         "nfunc_spec": (f"theano.scalar.special._{name}" if st_impl else f"scipy.special.{name}", 2, 1),
         "output_types_preference": staticmethod(policy),
@@ -378,6 +400,7 @@ Chi2SF, chi2sf = _binary(
     _chi2sf,
     upgrade_to_float64,
     differentiable=0,
+    example="chi2sf(3.84, 1.0).eval().round(4) -> 0.05",
 )
 GammaInc, gammainc = _binary(
     "GammaInc",
@@ -385,6 +408,7 @@ GammaInc, gammainc = _binary(
     lambda k, x, z: _density(k, x),
     None,
     upgrade_to_float64,
+    example="gammainc(1.0, 1.0).eval().round(4) -> 0.6321",
 )
 GammaIncC, gammaincc = _binary(
     "GammaIncC",
@@ -392,6 +416,7 @@ GammaIncC, gammaincc = _binary(
     lambda k, x, z: -_density(k, x),
     None,
     upgrade_to_float64,
+    example="gammaincc(1.0, 1.0).eval().round(4) -> 0.3679",
 )
 GammaU, gammau = _binary(
     "GammaU",
@@ -399,6 +424,7 @@ GammaU, gammau = _binary(
     lambda k, x, z: -exp(-x + (k - 1) * log(x)),
     _gammau,
     upgrade_to_float64,
+    example="gammau(3.0, 1.0).eval().round(4) -> 1.8394",
 )
 GammaL, gammal = _binary(
     "GammaL",
@@ -406,6 +432,7 @@ GammaL, gammal = _binary(
     lambda k, x, z: exp(-x + (k - 1) * log(x)),
     _gammal,
     upgrade_to_float64,
+    example="gammal(3.0, 1.0).eval().round(4) -> 0.1606",
 )
 
 
@@ -420,6 +447,7 @@ Jv, jv = _binary(
     lambda k, x, z: (jv(k - 1, x) - jv(k + 1, x)) / number(2, x),
     None,
     upgrade_to_float,
+    example="jv(0.5, 1.0).eval().round(4) -> 0.6714",
 )
 Iv, iv = _binary(
     "Iv",
@@ -427,12 +455,31 @@ Iv, iv = _binary(
     lambda k, x, z: (iv(k - 1, x) + iv(k + 1, x)) / number(2, x),
     None,
     upgrade_to_float,
+    example="iv(0.5, 1.0).eval().round(4) -> 0.9377",
 )
 J1, j1 = special_function(
-    "J1", "Bessel function of the first kind of order 1.", lambda x, z: j0(x) - _over_argument(x, z), c_func="j1"
+    "J1",
+    "Bessel function of the first kind of order 1.",
+    lambda x, z: j0(x) - _over_argument(x, z),
+    c_func="j1",
+    example="j1(1.0).eval().round(4) -> 0.4401",
 )
-J0, j0 = special_function("J0", "Bessel function of the first kind of order 0.", lambda x, z: -j1(x), c_func="j0")
+J0, j0 = special_function(
+    "J0",
+    "Bessel function of the first kind of order 0.",
+    lambda x, z: -j1(x),
+    c_func="j0",
+    example="j0(1.0).eval().round(4) -> 0.7652",
+)
 I1, i1 = special_function(
-    "I1", "Modified Bessel function of the first kind of order 1.", lambda x, z: i0(x) - _over_argument(x, z)
+    "I1",
+    "Modified Bessel function of the first kind of order 1.",
+    lambda x, z: i0(x) - _over_argument(x, z),
+    example="i1(1.0).eval().round(4) -> 0.5652",
 )
-I0, i0 = special_function("I0", "Modified Bessel function of the first kind of order 0.", lambda x, z: i1(x))
+I0, i0 = special_function(
+    "I0",
+    "Modified Bessel function of the first kind of order 0.",
+    lambda x, z: i1(x),
+    example="i0(1.0).eval().round(4) -> 1.2661",
+)

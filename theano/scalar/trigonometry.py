@@ -28,7 +28,14 @@ class _Scaling(FloatFunction):
 
 
 class Deg2Rad(_Scaling):
-    """Degrees to radians."""
+    """Degrees to radians.
+
+    Examples
+    --------
+    >>> from theano.scalar import deg2rad
+    >>> print(deg2rad(180.0).eval().round(4))
+    3.1416
+    """
 
     nfunc_spec = ("deg2rad", 1, 1)
     np_func = np.deg2rad
@@ -36,7 +43,14 @@ class Deg2Rad(_Scaling):
 
 
 class Rad2Deg(_Scaling):
-    """Radians to degrees."""
+    """Radians to degrees.
+
+    Examples
+    --------
+    >>> from theano.scalar import rad2deg
+    >>> print(rad2deg(3.14159265).eval().round(4))
+    180.0
+    """
 
     nfunc_spec = ("rad2deg", 1, 1)
     np_func = np.rad2deg
@@ -44,7 +58,14 @@ class Rad2Deg(_Scaling):
 
 
 class ArcTan2(BinaryScalarOp):
-    """Angle of the point (second, first) in the plane."""
+    """Angle of the point (second, first) in the plane.
+
+    Examples
+    --------
+    >>> from theano.scalar import arctan2
+    >>> print(arctan2(1.0, -1.0).eval().round(4))
+    2.3562
+    """
 
     nfunc_spec = ("arctan2", 2, 1)
     output_types_preference = staticmethod(upgrade_to_float)
@@ -87,21 +108,60 @@ deg2rad = Deg2Rad(upgrade_to_float_no_complex, name="deg2rad")
 rad2deg = Rad2Deg(upgrade_to_float_no_complex, name="rad2deg")
 arctan2 = ArcTan2(upgrade_to_float, name="arctan2")
 
-Cos, cos = float_function("Cos", "Cosine.", np.cos, lambda x, z: -sin(x), "cos")
-Sin, sin = float_function("Sin", "Sine.", np.sin, lambda x, z: cos(x), "sin")
-Tan, tan = float_function("Tan", "Tangent.", np.tan, lambda x, z: number(1, z) + z * z, "tan")
-ArcCos, arccos = float_function("ArcCos", "Inverse cosine.", np.arccos, lambda x, z: -_arcsin_slope(x, z), "acos")
-ArcSin, arcsin = float_function("ArcSin", "Inverse sine.", np.arcsin, _arcsin_slope, "asin")
-ArcTan, arctan = float_function(
-    "ArcTan", "Inverse tangent.", np.arctan, lambda x, z: number(1, x) / (number(1, x) + x * x), "atan"
+Cos, cos = float_function("Cos", "Cosine.", np.cos, lambda x, z: -sin(x), "cos", example="cos(1.0).eval().round(4) -> 0.5403")
+Sin, sin = float_function("Sin", "Sine.", np.sin, lambda x, z: cos(x), "sin", example="sin(1.0).eval().round(4) -> 0.8415")
+Tan, tan = float_function(
+    "Tan", "Tangent.", np.tan, lambda x, z: number(1, z) + z * z, "tan", example="tan(1.0).eval().round(4) -> 1.5574"
 )
-Cosh, cosh = float_function("Cosh", "Hyperbolic cosine.", np.cosh, lambda x, z: sinh(x), "cosh")
-Sinh, sinh = float_function("Sinh", "Hyperbolic sine.", np.sinh, lambda x, z: cosh(x), "sinh")
-Tanh, tanh = float_function("Tanh", "Hyperbolic tangent.", np.tanh, lambda x, z: _one_less_square(z), "tanh")
-ArcCosh, arccosh = float_function("ArcCosh", "Inverse hyperbolic cosine.", np.arccosh, _arccosh_slope, "acosh")
+ArcCos, arccos = float_function(
+    "ArcCos",
+    "Inverse cosine.",
+    np.arccos,
+    lambda x, z: -_arcsin_slope(x, z),
+    "acos",
+    example="arccos(-1.0).eval().round(4) -> 3.1416",
+)
+ArcSin, arcsin = float_function(
+    "ArcSin", "Inverse sine.", np.arcsin, _arcsin_slope, "asin", example="arcsin(1.0).eval().round(4) -> 1.5708"
+)
+ArcTan, arctan = float_function(
+    "ArcTan",
+    "Inverse tangent.",
+    np.arctan,
+    lambda x, z: number(1, x) / (number(1, x) + x * x),
+    "atan",
+    example="arctan(1.0).eval().round(4) -> 0.7854",
+)
+Cosh, cosh = float_function(
+    "Cosh", "Hyperbolic cosine.", np.cosh, lambda x, z: sinh(x), "cosh", example="cosh(1.0).eval().round(4) -> 1.5431"
+)
+Sinh, sinh = float_function(
+    "Sinh", "Hyperbolic sine.", np.sinh, lambda x, z: cosh(x), "sinh", example="sinh(1.0).eval().round(4) -> 1.1752"
+)
+Tanh, tanh = float_function(
+    "Tanh",
+    "Hyperbolic tangent.",
+    np.tanh,
+    lambda x, z: _one_less_square(z),
+    "tanh",
+    example="tanh(1.0).eval().round(4) -> 0.7616",
+)
+ArcCosh, arccosh = float_function(
+    "ArcCosh", "Inverse hyperbolic cosine.", np.arccosh, _arccosh_slope, "acosh", example="arccosh(2.0).eval().round(4) -> 1.317"
+)
 ArcSinh, arcsinh = float_function(
-    "ArcSinh", "Inverse hyperbolic sine.", np.arcsinh, lambda x, z: number(1, x) / sqrt(x * x + number(1, x)), "asinh"
+    "ArcSinh",
+    "Inverse hyperbolic sine.",
+    np.arcsinh,
+    lambda x, z: number(1, x) / sqrt(x * x + number(1, x)),
+    "asinh",
+    example="arcsinh(1.0).eval().round(4) -> 0.8814",
 )
 ArcTanh, arctanh = float_function(
-    "ArcTanh", "Inverse hyperbolic tangent.", np.arctanh, lambda x, z: number(1, x) / _one_less_square(x), "atanh"
+    "ArcTanh",
+    "Inverse hyperbolic tangent.",
+    np.arctanh,
+    lambda x, z: number(1, x) / _one_less_square(x),
+    "atanh",
+    example="arctanh(0.5).eval().round(4) -> 0.5493",
 )

@@ -92,6 +92,12 @@ def as_common_dtype(*variables: Any) -> Iterable[Any]:
     --------
     theano.tensor.raw_random.upcast : Return the smallest dtype that holds values of all the given ones.
     theano.scalar.upcast_out : Return the common type of all inputs.
+
+    Examples
+    --------
+    >>> x, i = get_scalar_type("float32")("x"), get_scalar_type("int32")("i")
+    >>> [v.type for v in as_common_dtype(x, i)]
+    [Scalar(float64), Scalar(float64)]
     """
     dtype = upcast(*(v.dtype for v in variables))
     return (ops.cast(v, dtype) for v in variables)
@@ -304,6 +310,11 @@ def c_literal(data: Any, dtype: str) -> str:
     See Also
     --------
     theano.scalar.constant : Return a number as a scalar constant.
+
+    Examples
+    --------
+    >>> c_literal(0.1, "float32"), c_literal(-(2**63), "int64"), c_literal(float("inf"), "float64")
+    ('0.1f', '(-9223372036854775807LL - 1)', '__builtin_inf()')
     """
     ctype = _SPECS[dtype][1]
     if dtype == "bool":
@@ -361,6 +372,13 @@ def get_scalar_type(dtype: str) -> Scalar:
     See Also
     --------
     theano.scalar.Scalar : Type of a single number in a graph of scalar expressions.
+
+    Examples
+    --------
+    >>> get_scalar_type("float32")
+    Scalar(float32)
+    >>> get_scalar_type("float32") is get_scalar_type("float32")
+    True
     """
     found = _cache.get(dtype)
     if found is None:
@@ -453,6 +471,13 @@ class ScalarVariable(_scalar_py_operators, Variable):
     --------
     theano.scalar.ScalarConstant : A known number.
     theano.scalar.Scalar : Type of a single number in a graph of scalar expressions.
+
+    Examples
+    --------
+    >>> x = get_scalar_type("float64")("x")
+    >>> y = x**2 + 1
+    >>> type(y).__name__, float(y.eval({x: 3.0}))
+    ('ScalarVariable', 10.0)
     """
 
 
@@ -472,6 +497,11 @@ class ScalarConstant(_scalar_py_operators, Constant):
     --------
     theano.tensor.TensorType : The type of variables whose values are NumPy arrays of one dtype and rank.
     theano.scalar.ScalarVariable : A number that an expression stands for or that will be given.
+
+    Examples
+    --------
+    >>> ScalarConstant(get_scalar_type("int8"), 3.0)
+    Constant{3}
     """
 
     def __init__(self, type: Scalar, data: Any, name: str | None = None) -> None:
@@ -521,6 +551,12 @@ class _multi:
     """Makes several variables at once, of one type or of the types given.
 
     Of one type, one argument may hold the names: ``floats("xyz")`` makes `x`, `y` and `z`, as ``floats("x", "y", "z")``.
+
+    Examples
+    --------
+    >>> x, y = _multi(get_scalar_type("float64"))("xy")
+    >>> x, y.type
+    (x, Scalar(float64))
     """
 
     def __init__(self, *types: Scalar) -> None:

@@ -35,7 +35,17 @@ class DenseFromSparse(Op):
     theano.sparse.SparseFromDense : The sparse matrix of the elements of a dense one that are not zero. A number or a
         vector is a matrix of one row.
     theano.sparse.dense_from_sparse : An instance of it.
-    theano.sparse.dense_from_sparse : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> import theano
+    >>> x, value = SparseType("csr", "float64")("x"), sp.csr_matrix([[0.0, 2.0]])
+    >>> for structured in (True, False):
+    ...     cost = ((DenseFromSparse(structured)(x) + 1) ** 2).sum()
+    ...     print(theano.grad(cost, x).eval({x: value}).toarray())
+    [[0. 6.]]
+    [[2. 6.]]
     """
 
     __props__ = ("sparse_grad",)
@@ -84,6 +94,13 @@ class SparseFromDense(Op):
     theano.sparse.dense_from_sparse : The dense matrix of a sparse one.
     theano.sparse.DenseFromSparse : The dense matrix of a sparse one.
     theano.sparse.csc_from_dense : An instance of it.
+
+    Examples
+    --------
+    >>> csr_from_dense([[0.0, 2.0], [0.0, 0.0]]).eval().nnz
+    1
+    >>> csc_from_dense([1.0, 0.0, 3.0]).eval().shape
+    (1, 3)
     """
 
     __props__ = ("format",)
@@ -141,6 +158,12 @@ class Cast(Op):
     theano.sparse.cast : Return a sparse matrix in another dtype.
     theano.sparse.bcast : An instance of it.
     theano.sparse.ccast : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> icast(sp.csr_matrix([[0.0, 2.7]])).eval().toarray()
+    array([[0, 2]], dtype=int32)
     """
 
     __props__ = ("out_type",)
@@ -229,6 +252,14 @@ class ConstructSparseFromList(Op):
     --------
     theano.sparse_grad : Return a variable with the same value, whose gradient is kept in a sparse format.
     theano.sparse.construct_sparse_from_list : An instance of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> construct_sparse_from_list(np.zeros((3, 2)), [[1.0, 2.0], [3.0, 4.0]], [2, 2]).eval().toarray()
+    array([[0., 0.],
+           [0., 0.],
+           [4., 6.]])
     """
 
     __props__ = ()

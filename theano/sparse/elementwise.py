@@ -87,6 +87,13 @@ class AddSS(_OfTwo):
     theano.sparse.AddSD : The sum of a sparse and a dense matrix, dense. The gradient of the sparse one is structured.
     theano.sparse.AddSSData : The sum of two sparse matrices that store values at the same places.
     theano.sparse.add : Return the sum of two matrices, at least one of which is sparse.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> total = add_s_s(sp.csr_matrix([[0.0, 2.0]]), sp.csc_matrix([[1.0, 1.0]]))
+    >>> total.type, total.eval().toarray()
+    (Sparse[float64, csr], array([[1., 3.]]))
     """
 
     def make_node(self, x: Any, y: Any) -> Apply:
@@ -119,6 +126,13 @@ class AddSSData(_OfTwo):
     theano.sparse.add : Return the sum of two matrices, at least one of which is sparse.
     theano.sparse.AddSD : The sum of a sparse and a dense matrix, dense. The gradient of the sparse one is structured.
     theano.sparse.add_s_s_data : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> x = sp.csr_matrix([[0.0, 2.0]])
+    >>> add_s_s_data(x, 10 * x).eval().toarray()
+    array([[ 0., 22.]])
     """
 
     def make_node(self, x: Any, y: Any) -> Apply:
@@ -150,6 +164,12 @@ class AddSD(_OfTwo):
     theano.sparse.AddSS : The sum of two sparse matrices, in the format of the first. The gradient is regular.
     theano.sparse.StructuredAddSV : A sparse matrix with an element of a vector added to the stored values of each column.
         The gradient is structured.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> add_s_d(sp.csr_matrix([[0.0, 2.0]]), [[1.0, 1.0]]).eval()
+    array([[1., 3.]])
     """
 
     def make_node(self, x: Any, y: Any) -> Apply:
@@ -206,6 +226,13 @@ class StructuredAddSV(_WithVector):
     theano.sparse.sandbox.sp2.StructuredAddSVCSR : The values of a csr matrix with an element of a vector added to each
         column.
     theano.sparse.structured_add_s_v : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> structured_add_s_v(sp.csr_matrix([[0.0, 2.0], [3.0, 0.0]]), [10.0, 20.0]).eval().toarray()
+    array([[ 0., 22.],
+           [13.,  0.]])
     """
 
     combine = operator.add
@@ -242,6 +269,13 @@ class MulSS(_OfTwo):
         regular.
     theano.sparse.MulSV : A sparse matrix with each column multiplied by an element of a vector. The gradient is regular.
     theano.sparse.mul : Return the elementwise product of two matrices, or of a sparse matrix and a number; see `add`.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> product = mul_s_s(sp.csr_matrix([[0.0, 2.0]]), sp.csr_matrix([[5.0, 5.0]])).eval()
+    >>> product.toarray(), product.nnz
+    (array([[ 0., 10.]]), 1)
     """
 
     def make_node(self, x: Any, y: Any) -> Apply:
@@ -273,6 +307,13 @@ class MulSD(_OfTwo):
     theano.sparse.MulSS : The elementwise product of two sparse matrices, in the format of the first. The gradient is
         regular.
     theano.sparse.sandbox.sp2.MulSDCSC : The values of a csc matrix times a dense matrix, elementwise.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> x = sp.csr_matrix([[0.0, 2.0]])
+    >>> mul_s_d(x, [[5.0, 5.0]]).eval().toarray(), mul_s_d(x, 3.0).eval().toarray()
+    (array([[ 0., 10.]]), array([[0., 6.]]))
     """
 
     def make_node(self, x: Any, y: Any) -> Apply:
@@ -321,6 +362,13 @@ class MulSV(_WithVector):
     theano.sparse.MulSD : The elementwise product of a sparse matrix and a dense one, or a number: sparse. The gradient is
         regular.
     theano.sparse.sandbox.sp2.MulSVCSR : The values of a csr matrix with each column multiplied by an element of a vector.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> mul_s_v(sp.csr_matrix([[1.0, 2.0], [3.0, 0.0]]), [10.0, 100.0]).eval().toarray()
+    array([[ 10., 200.],
+           [ 30.,   0.]])
     """
 
     combine = operator.mul
@@ -368,6 +416,13 @@ class ColScaleCSC(_Scale):
     theano.sparse.RowScaleCSC : A csc matrix with each row multiplied by an element of a vector. The gradient is
         structured.
     theano.sparse.col_scale : Return a sparse matrix with each column multiplied by an element of a vector.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> ColScaleCSC()(sp.csc_matrix([[1.0, 2.0], [3.0, 0.0]]), [10.0, 100.0]).eval().toarray()
+    array([[ 10., 200.],
+           [ 30.,   0.]])
     """
 
     axis = 1
@@ -381,6 +436,13 @@ class RowScaleCSC(_Scale):
     theano.sparse.col_scale : Return a sparse matrix with each column multiplied by an element of a vector.
     theano.sparse.ColScaleCSC : A csc matrix with each column multiplied by an element of a vector. The gradient is
         structured.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> RowScaleCSC()(sp.csc_matrix([[1.0, 2.0], [3.0, 0.0]]), [10.0, 100.0]).eval().toarray()
+    array([[ 10.,  20.],
+           [300.,   0.]])
     """
 
     axis = 0
@@ -454,7 +516,12 @@ class Neg(_OfTwo):
     See Also
     --------
     theano.sparse.neg : An instance of it.
-    theano.sparse.neg : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> neg(sp.csr_matrix([[0.0, 2.0]])).eval().data.tolist()
+    [-2.0]
     """
 
     def __str__(self) -> str:
@@ -529,6 +596,13 @@ class EqualSS(_CompareSS):
     theano.sparse.EqualSD : ``x == y`` of a sparse and a dense matrix.
     theano.sparse.NotEqualSS : ``x != y`` of two sparse matrices.
     theano.sparse.NotEqualSD : ``x != y`` of a sparse and a dense matrix.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> x, y = sp.csr_matrix([[0.0, 2.0, 1.0]]), sp.csr_matrix([[1.0, 1.0, 1.0]])
+    >>> equal_s_s(x, y).eval().toarray()
+    array([[0, 0, 1]], dtype=uint8)
     """
 
     comparison = operator.eq
@@ -542,6 +616,12 @@ class EqualSD(_CompareSD):
     theano.sparse.NotEqualSS : ``x != y`` of two sparse matrices.
     theano.sparse.EqualSS : ``x == y`` of two sparse matrices.
     theano.sparse.equal_s_d : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> equal_s_d(sp.csr_matrix([[0.0, 2.0, 1.0]]), [[1.0, 1.0, 1.0]]).eval()
+    array([[0, 0, 1]], dtype=uint8)
     """
 
     comparison = operator.eq
@@ -555,6 +635,13 @@ class NotEqualSS(_CompareSS):
     theano.sparse.NotEqualSD : ``x != y`` of a sparse and a dense matrix.
     theano.sparse.EqualSD : ``x == y`` of a sparse and a dense matrix.
     theano.sparse.not_equal_s_s : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> x, y = sp.csr_matrix([[0.0, 2.0, 1.0]]), sp.csr_matrix([[1.0, 1.0, 1.0]])
+    >>> not_equal_s_s(x, y).eval().toarray()
+    array([[1, 1, 0]], dtype=uint8)
     """
 
     comparison = operator.ne
@@ -568,6 +655,12 @@ class NotEqualSD(_CompareSD):
     theano.sparse.eq : Return where ``x == y`` elementwise, as 0 and 1 of dtype uint8.
     theano.sparse.NotEqualSS : ``x != y`` of two sparse matrices.
     theano.sparse.not_equal_s_d : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> not_equal_s_d(sp.csr_matrix([[0.0, 2.0, 1.0]]), [[1.0, 1.0, 1.0]]).eval()
+    array([[1, 1, 0]], dtype=uint8)
     """
 
     comparison = operator.ne
@@ -581,6 +674,13 @@ class LessThanSS(_CompareSS):
     theano.sparse.LessThanSD : ``x < y`` of a sparse and a dense matrix.
     theano.sparse.LessEqualSS : ``x <= y`` of two sparse matrices.
     theano.sparse.LessEqualSD : ``x <= y`` of a sparse and a dense matrix.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> x, y = sp.csr_matrix([[0.0, 2.0, 1.0]]), sp.csr_matrix([[1.0, 1.0, 1.0]])
+    >>> less_than_s_s(x, y).eval().toarray()
+    array([[1, 0, 0]], dtype=uint8)
     """
 
     comparison = operator.lt
@@ -594,6 +694,12 @@ class LessThanSD(_CompareSD):
     theano.sparse.LessEqualSS : ``x <= y`` of two sparse matrices.
     theano.sparse.LessThanSS : ``x < y`` of two sparse matrices.
     theano.sparse.less_than_s_d : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> less_than_s_d(sp.csr_matrix([[0.0, 2.0, 1.0]]), [[1.0, 1.0, 1.0]]).eval()
+    array([[1, 0, 0]], dtype=uint8)
     """
 
     comparison = operator.lt
@@ -607,6 +713,13 @@ class GreaterThanSS(_CompareSS):
     theano.sparse.GreaterThanSD : ``x > y`` of a sparse and a dense matrix.
     theano.sparse.GreaterEqualSS : ``x >= y`` of two sparse matrices.
     theano.sparse.GreaterEqualSD : ``x >= y`` of a sparse and a dense matrix.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> x, y = sp.csr_matrix([[0.0, 2.0, 1.0]]), sp.csr_matrix([[1.0, 1.0, 1.0]])
+    >>> greater_than_s_s(x, y).eval().toarray()
+    array([[0, 1, 0]], dtype=uint8)
     """
 
     comparison = operator.gt
@@ -620,6 +733,12 @@ class GreaterThanSD(_CompareSD):
     theano.sparse.GreaterEqualSS : ``x >= y`` of two sparse matrices.
     theano.sparse.GreaterThanSS : ``x > y`` of two sparse matrices.
     theano.sparse.greater_than_s_d : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> greater_than_s_d(sp.csr_matrix([[0.0, 2.0, 1.0]]), [[1.0, 1.0, 1.0]]).eval()
+    array([[0, 1, 0]], dtype=uint8)
     """
 
     comparison = operator.gt
@@ -633,6 +752,13 @@ class LessEqualSS(_CompareSS):
     theano.sparse.LessEqualSD : ``x <= y`` of a sparse and a dense matrix.
     theano.sparse.LessThanSD : ``x < y`` of a sparse and a dense matrix.
     theano.sparse.less_equal_s_s : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> x, y = sp.csr_matrix([[0.0, 2.0, 1.0]]), sp.csr_matrix([[1.0, 1.0, 1.0]])
+    >>> less_equal_s_s(x, y).eval().toarray()
+    array([[1, 0, 1]], dtype=uint8)
     """
 
     comparison = operator.le
@@ -646,6 +772,12 @@ class LessEqualSD(_CompareSD):
     theano.sparse.lt : Return where ``x < y`` elementwise, as 0 and 1 of dtype uint8.
     theano.sparse.LessEqualSS : ``x <= y`` of two sparse matrices.
     theano.sparse.less_equal_s_d : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> less_equal_s_d(sp.csr_matrix([[0.0, 2.0, 1.0]]), [[1.0, 1.0, 1.0]]).eval()
+    array([[1, 0, 1]], dtype=uint8)
     """
 
     comparison = operator.le
@@ -659,6 +791,13 @@ class GreaterEqualSS(_CompareSS):
     theano.sparse.GreaterEqualSD : ``x >= y`` of a sparse and a dense matrix.
     theano.sparse.GreaterThanSD : ``x > y`` of a sparse and a dense matrix.
     theano.sparse.greater_equal_s_s : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> x, y = sp.csr_matrix([[0.0, 2.0, 1.0]]), sp.csr_matrix([[1.0, 1.0, 1.0]])
+    >>> greater_equal_s_s(x, y).eval().toarray()
+    array([[0, 1, 1]], dtype=uint8)
     """
 
     comparison = operator.ge
@@ -672,6 +811,12 @@ class GreaterEqualSD(_CompareSD):
     theano.sparse.gt : Return where ``x > y`` elementwise, as 0 and 1 of dtype uint8.
     theano.sparse.GreaterEqualSS : ``x >= y`` of two sparse matrices.
     theano.sparse.greater_equal_s_d : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> greater_equal_s_d(sp.csr_matrix([[0.0, 2.0, 1.0]]), [[1.0, 1.0, 1.0]]).eval()
+    array([[0, 1, 1]], dtype=uint8)
     """
 
     comparison = operator.ge
@@ -685,7 +830,7 @@ less_equal_s_s, less_equal_s_d = LessEqualSS(), LessEqualSD()
 greater_equal_s_s, greater_equal_s_d = GreaterEqualSS(), GreaterEqualSD()
 
 
-def _compared(name: str, s_s: Op, s_d: Op, turned: Op, text: str) -> Callable[[Any, Any], Variable]:
+def _compared(name: str, s_s: Op, s_d: Op, turned: Op, text: str, shown: str) -> Callable[[Any, Any], Variable]:
     def compare(x: Any, y: Any) -> Variable:
         x, y = operands(name, x, y)
         if is_sparse_variable(x):
@@ -713,16 +858,22 @@ def _compared(name: str, s_s: Op, s_d: Op, turned: Op, text: str) -> Callable[[A
     See Also
     --------
     theano.tensor.{name} : The same of dense tensors.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> {name}(sp.csr_matrix([[0.0, 2.0, 1.0]]), [[1.0, 1.0, 1.0]]).eval()
+    array({shown}, dtype=uint8)
     """
     return compare
 
 
-eq = _compared("eq", equal_s_s, equal_s_d, equal_s_d, "x == y")
-neq = _compared("neq", not_equal_s_s, not_equal_s_d, not_equal_s_d, "x != y")
-lt = _compared("lt", less_than_s_s, less_than_s_d, greater_than_s_d, "x < y")
-gt = _compared("gt", greater_than_s_s, greater_than_s_d, less_than_s_d, "x > y")
-le = _compared("le", less_equal_s_s, less_equal_s_d, greater_equal_s_d, "x <= y")
-ge = _compared("ge", greater_equal_s_s, greater_equal_s_d, less_equal_s_d, "x >= y")
+eq = _compared("eq", equal_s_s, equal_s_d, equal_s_d, "x == y", "[[0, 0, 1]]")
+neq = _compared("neq", not_equal_s_s, not_equal_s_d, not_equal_s_d, "x != y", "[[1, 1, 0]]")
+lt = _compared("lt", less_than_s_s, less_than_s_d, greater_than_s_d, "x < y", "[[1, 0, 0]]")
+gt = _compared("gt", greater_than_s_s, greater_than_s_d, less_than_s_d, "x > y", "[[0, 1, 0]]")
+le = _compared("le", less_equal_s_s, less_equal_s_d, greater_equal_s_d, "x <= y", "[[1, 0, 1]]")
+ge = _compared("ge", greater_equal_s_s, greater_equal_s_d, less_equal_s_d, "x >= y", "[[0, 1, 1]]")
 
 
 def add(x: Any, y: Any) -> Variable:
@@ -835,6 +986,13 @@ class SpSum(Op):
     See Also
     --------
     theano.sparse.sp_sum : Return the sum of a sparse matrix along an axis.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> x = sp.csr_matrix([[1.0, 2.0], [3.0, 0.0]])
+    >>> SpSum(axis=0)(x).eval(), SpSum(axis=1)(x).eval(), float(SpSum()(x).eval())
+    (array([4., 2.]), array([3., 3.]), 6.0)
     """
 
     __props__ = ("axis", "sparse_grad")

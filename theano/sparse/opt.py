@@ -86,6 +86,14 @@ class StructuredDotCSC(_OnArrays):
     See Also
     --------
     theano.sparse.opt.sd_csc : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> a = sp.csc_matrix([[1.0, 2.0], [0.0, 3.0]])
+    >>> sd_csc(a.data, a.indices, a.indptr, a.shape[0], [[10.0], [1.0]]).eval()
+    array([[12.],
+           [ 3.]])
     """
 
     format = "csc"
@@ -113,6 +121,14 @@ class StructuredDotCSR(_OnArrays):
     See Also
     --------
     theano.sparse.opt.sd_csr : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> a = sp.csr_matrix([[1.0, 2.0], [0.0, 3.0]])
+    >>> sd_csr(a.data, a.indices, a.indptr, [[10.0], [1.0]]).eval()
+    array([[12.],
+           [ 3.]])
     """
 
     def make_node(self, a_val: Any, a_ind: Any, a_ptr: Any, b: Any) -> Apply:
@@ -144,6 +160,15 @@ class UsmmCscDense(_OnArrays):
     --------
     theano.sparse.opt.usmm_csc_dense : An instance of it.
     theano.sparse.opt.usmm_csc_dense_inplace : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> x, y, z = sp.csc_matrix([[1.0, 2.0]]), [[3.0], [4.0]], [[0.5]]
+    >>> usmm_csc_dense([[10.0]], x.data, x.indices, x.indptr, x.shape[0], y, z).eval()
+    array([[110.5]])
+    >>> usmm_csc_dense.inplace, usmm_csc_dense_inplace.destroy_map
+    (False, {0: [6]})
     """
 
     __props__ = ("inplace",)
@@ -187,6 +212,13 @@ class CSMGradC(_OnArrays):
     See Also
     --------
     theano.sparse.opt.csm_grad_c : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> a, b = sp.csr_matrix([[0.0, 2.0]]), sp.csr_matrix([[10.0, 20.0]])
+    >>> csm_grad_c(a.data, a.indices, a.indptr, a.shape, b.data, b.indices, b.indptr, b.shape).eval()
+    array([20.])
     """
 
     def make_node(self, *arrays: Any) -> Apply:
@@ -234,6 +266,13 @@ class MulSDCSR(_ValuesOnArrays):
         regular.
     theano.sparse.sandbox.sp2.MulSDCSC : The values of a csc matrix times a dense matrix, elementwise.
     theano.sparse.sandbox.sp2.mul_s_d_csr : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> a = sp.csr_matrix([[0.0, 2.0], [3.0, 0.0]])
+    >>> mul_s_d_csr(a.data, a.indices, a.indptr, [[1.0, 10.0], [100.0, 1000.0]]).eval()
+    array([ 20., 300.])
     """
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
@@ -250,6 +289,13 @@ class MulSDCSC(MulSDCSR):
     theano.sparse.MulSD : The elementwise product of a sparse matrix and a dense one, or a number: sparse. The gradient is
         regular.
     theano.sparse.sandbox.sp2.mul_s_d_csc : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> a = sp.csc_matrix([[0.0, 2.0], [3.0, 0.0]])
+    >>> mul_s_d_csc(a.data, a.indices, a.indptr, [[1.0, 10.0], [100.0, 1000.0]]).eval()
+    array([300.,  20.])
     """
 
     format = "csc"
@@ -262,6 +308,13 @@ class MulSVCSR(_ValuesOnArrays):
     --------
     theano.sparse.MulSV : A sparse matrix with each column multiplied by an element of a vector. The gradient is regular.
     theano.sparse.sandbox.sp2.mul_s_v_csr : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> a = sp.csr_matrix([[1.0, 2.0], [3.0, 0.0]])
+    >>> mul_s_v_csr(a.data, a.indices, a.indptr, [10.0, 100.0]).eval()
+    array([ 10., 200.,  30.])
     """
 
     ndim = 1
@@ -279,6 +332,13 @@ class StructuredAddSVCSR(_ValuesOnArrays):
     theano.sparse.StructuredAddSV : A sparse matrix with an element of a vector added to the stored values of each column.
         The gradient is structured.
     theano.sparse.sandbox.sp2.structured_add_s_v_csr : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> a = sp.csr_matrix([[1.0, 2.0], [3.0, 0.0]])
+    >>> structured_add_s_v_csr(a.data, a.indices, a.indptr, [10.0, 100.0]).eval()
+    array([ 11., 102.,  13.])
     """
 
     ndim = 1
@@ -302,6 +362,14 @@ class SamplingDotCSR(_OnArrays):
     theano.sparse.SamplingDot : ``p * dot(x, y.T)`` of two dense matrices and a sparse `p`, computed only where `p` stores
         values.
     theano.sparse.sandbox.sp2.sampling_dot_csr : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> x, y, p = [[1.0, 2.0], [3.0, 4.0]], [[1.0, 0.0], [0.0, 1.0]], sp.csr_matrix([[0.0, 10.0], [0.0, 0.0]])
+    >>> data, indices, indptr = sampling_dot_csr(x, y, p.data, p.indices, p.indptr, p.shape[1])
+    >>> data.eval(), indices.eval().tolist(), indptr.eval().tolist()
+    (array([20.]), [1], [0, 1, 1])
     """
 
     def make_node(self, x: Any, y: Any, p_data: Any, p_ind: Any, p_ptr: Any, p_ncols: Any) -> Apply:
@@ -328,8 +396,18 @@ class AddSD_ccode(_OnArrays):  # noqa: N801
     Parameters
     ----------
     format : {'csr', 'csc'}
+        How the stored values lie.
     inplace : bool
         Whether the dense matrix is overwritten.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> x, y = sp.csr_matrix([[0.0, 2.0]]), [[1.0, 1.0]]
+    >>> AddSD_ccode("csr")(x.data, x.indices, x.indptr, y).eval()
+    array([[1., 3.]])
+    >>> AddSD_ccode("csr", inplace=True).destroy_map
+    {0: [3]}
     """
 
     __props__ = ("format", "inplace")

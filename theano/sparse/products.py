@@ -64,6 +64,12 @@ class Dot(Op):
     theano.sparse.StructuredDot : The product of a sparse matrix with a dense one, dense, or with a sparse one, sparse.
         The gradient is structured.
     theano.sparse.dot : Return the product of two matrices, or a matrix and a vector, at least one of which is sparse.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> Dot()(sp.csr_matrix([[1.0, 2.0], [0.0, 3.0]]), [10.0, 1.0]).eval()
+    array([12.,  3.])
     """
 
     __props__: tuple[str, ...] = ()
@@ -246,7 +252,16 @@ class StructuredDot(Op):
     --------
     theano.sparse.dot : Return the product of two matrices, or a matrix and a vector, at least one of which is sparse.
     theano.sparse.TrueDot : The product of a sparse matrix with a sparse or dense one, sparse. The gradient is regular.
-    theano.sparse.StructuredDotGradCSC : See the base class; the arrays are those of a csc matrix.
+    theano.sparse.StructuredDotGradCSC : The gradient of a product with respect to the stored values of a csc matrix.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> import theano
+    >>> x, value = SparseType("csr", "float64")("x"), sp.csr_matrix([[0.0, 2.0]])
+    >>> product = StructuredDot()(x, np.array([[3.0], [4.0]]))
+    >>> product.eval({x: value}), theano.grad(product.sum(), x).eval({x: value}).toarray()
+    (array([[8.]]), array([[0., 4.]]))
     """
 
     __props__ = ()
@@ -357,10 +372,7 @@ def structured_dot_grad(sparse_A: Any, dense_B: Any, ga: Any) -> Variable:
 
 
 class _StructuredDotGrad(Op):
-    """The gradient of a product with respect to the stored values of its sparse operand, given by its arrays.
-
-    The values are ``sum_k b[j, k] g[i, k]`` at the places ``(i, j)`` that `indices` and `indptr` name.
-    """
+    """Base class of the gradients of a product with respect to the stored values of its sparse operand."""
 
     __props__ = ()
     format = "csr"
@@ -382,28 +394,46 @@ class _StructuredDotGrad(Op):
 
 
 class StructuredDotGradCSC(_StructuredDotGrad):
-    """See the base class; the arrays are those of a csc matrix.
+    """The gradient of a product with respect to the stored values of a csc matrix, given by its arrays: a vector.
+
+    For a value in row i and column j it is ``sum_k b[j, k] g[i, k]``: `b` is the dense factor, `g` the product's gradient.
 
     See Also
     --------
-    theano.sparse.StructuredDotGradCSR : See the base class; the arrays are those of a csr matrix.
+    theano.sparse.StructuredDotGradCSR : The gradient of a product with respect to the stored values of a csr matrix.
     theano.sparse.StructuredDot : The product of a sparse matrix with a dense one, dense, or with a sparse one, sparse.
         The gradient is structured.
     theano.sparse.sdg_csc : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> a, b, gradient = sp.csc_matrix([[0.0, 2.0]]), [[3.0], [4.0]], [[10.0]]
+    >>> sdg_csc(a.indices, a.indptr, b, gradient).eval()
+    array([40.])
     """
 
     format = "csc"
 
 
 class StructuredDotGradCSR(_StructuredDotGrad):
-    """See the base class; the arrays are those of a csr matrix.
+    """The gradient of a product with respect to the stored values of a csr matrix, given by its arrays: a vector.
+
+    For a value in row i and column j it is ``sum_k b[j, k] g[i, k]``: `b` is the dense factor, `g` the product's gradient.
 
     See Also
     --------
     theano.sparse.structured_dot : Return the product of two matrices, whose gradient for a sparse one holds only the
         places of its stored values.
-    theano.sparse.StructuredDotGradCSC : See the base class; the arrays are those of a csc matrix.
+    theano.sparse.StructuredDotGradCSC : The gradient of a product with respect to the stored values of a csc matrix.
     theano.sparse.sdg_csr : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> a, b, gradient = sp.csr_matrix([[0.0, 2.0]]), [[3.0], [4.0]], [[10.0]]
+    >>> sdg_csr(a.indices, a.indptr, b, gradient).eval()
+    array([40.])
     """
 
     format = "csr"
@@ -427,6 +457,13 @@ class TrueDot(Op):
         The gradient is structured.
     theano.sparse.Dot : The product of two matrices or a matrix and a vector, at least one of them sparse: dense. The
         gradient is regular.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> product = TrueDot()(sp.csr_matrix([[1.0, 2.0]]), sp.csr_matrix([[3.0, 0.0], [4.0, 0.0]]))
+    >>> product.type, product.eval().toarray()
+    (Sparse[float64, csr], array([[11.,  0.]]))
     """
 
     __props__ = ("grad_preserves_dense",)
@@ -516,6 +553,14 @@ class SamplingDot(Op):
         gradient is regular.
     theano.sparse.sandbox.sp2.SamplingDotCSR : ``p * dot(x, y.T)`` where a csr matrix `p`, given by its arrays and number
         of columns, stores values: three arrays.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> x, y = np.array([[1.0, 2.0], [3.0, 4.0]]), np.eye(2)
+    >>> sampling_dot(x, y, sp.csr_matrix([[0.0, 10.0], [0.0, 0.0]])).eval().toarray()
+    array([[ 0., 20.],
+           [ 0.,  0.]])
     """
 
     __props__ = ()
@@ -559,6 +604,12 @@ class Usmm(Op):
     theano.sparse.SamplingDot : ``p * dot(x, y.T)`` of two dense matrices and a sparse `p`, computed only where `p` stores
         values.
     theano.sparse.usmm : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> usmm([[10.0]], sp.csr_matrix([[1.0, 2.0]]), [[3.0], [4.0]], [[0.5]]).eval()
+    array([[110.5]])
     """
 
     __props__ = ()

@@ -37,6 +37,14 @@ class GetItemList(Op):
     theano.sparse.GetItem2d : A part of a sparse matrix by a slice of rows and one of columns: sparse. It has no gradient.
     theano.sparse.GetItemScalar : An element of a sparse matrix, a 0-d tensor. It has no gradient.
     theano.sparse.GetItemListGrad : A matrix of the shape of `x` with the rows of `gz` added at positions.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> get_item_list(sp.csr_matrix([[1.0, 0.0], [0.0, 2.0]]), [1, 1, 0]).eval().toarray()
+    array([[0., 2.],
+           [0., 2.],
+           [1., 0.]])
     """
 
     __props__ = ()
@@ -73,6 +81,15 @@ class GetItemListGrad(Op):
     theano.sparse.GetItemList : Rows of a sparse matrix at a list of positions: sparse, in its format. The gradient is
         regular.
     theano.sparse.get_item_list_grad : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> x, gz = sp.csr_matrix((3, 2)), sp.csr_matrix([[1.0, 0.0], [10.0, 2.0]])
+    >>> get_item_list_grad(x, [2, 2], gz).eval().toarray()
+    array([[ 0.,  0.],
+           [ 0.,  0.],
+           [11.,  2.]])
     """
 
     __props__ = ()
@@ -111,6 +128,12 @@ class GetItem2Lists(Op):
         regular.
     theano.sparse.GetItemListGrad : A matrix of the shape of `x` with the rows of `gz` added at positions.
     theano.sparse.GetItem2ListsGrad : A matrix of the shape of `x` with the elements of the vector `gz` added at places.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> get_item_2lists(sp.csr_matrix([[1.0, 0.0], [0.0, 2.0]]), [0, 1, 1], [0, 0, 1]).eval()
+    array([1., 0., 2.])
     """
 
     __props__ = ()
@@ -149,6 +172,13 @@ class GetItem2ListsGrad(Op):
     theano.sparse.GetItem2Lists : The elements of a sparse matrix at the rows and columns of two lists, a dense vector.
         The gradient is regular.
     theano.sparse.get_item_2lists_grad : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> get_item_2lists_grad(sp.csr_matrix((2, 2)), [0, 1, 1], [0, 1, 1], [1.0, 2.0, 3.0]).eval().toarray()
+    array([[1., 0.],
+           [0., 5.]])
     """
 
     __props__ = ()
@@ -189,6 +219,13 @@ class GetItem2d(Op):
     theano.sparse.GetItemList : Rows of a sparse matrix at a list of positions: sparse, in its format. The gradient is
         regular.
     theano.sparse.get_item_2d : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> x = sp.csr_matrix([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]])
+    >>> get_item_2d(x, (slice(0, 1), slice(1, None))).eval().toarray()
+    array([[0., 2.]])
     """
 
     __props__ = ()
@@ -251,6 +288,12 @@ class GetItemScalar(Op):
         regular.
     theano.sparse.GetItem2d : A part of a sparse matrix by a slice of rows and one of columns: sparse. It has no gradient.
     theano.sparse.get_item_scalar : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> float(get_item_scalar(sp.csr_matrix([[1.0, 0.0], [0.0, 2.0]]), (1, -1)).eval())
+    2.0
     """
 
     __props__ = ()

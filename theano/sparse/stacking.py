@@ -80,6 +80,12 @@ class HStack(_Stack):
     --------
     theano.sparse.VStack : Sparse matrices one below the other. The gradient is regular.
     theano.sparse.hstack : Return sparse matrices side by side.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> HStack("csr", "float64")(sp.csr_matrix([[1.0]]), sp.csr_matrix([[0.0, 2.0]])).eval().toarray()
+    array([[1., 0., 2.]])
     """
 
     axis = 1
@@ -92,12 +98,19 @@ class VStack(_Stack):
     --------
     theano.sparse.hstack : Return sparse matrices side by side.
     theano.sparse.HStack : Sparse matrices side by side. The gradient is regular.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> VStack("csr", "float64")(sp.csr_matrix([[1.0, 0.0]]), sp.csr_matrix([[0.0, 2.0]])).eval().toarray()
+    array([[1., 0.],
+           [0., 2.]])
     """
 
     axis = 0
 
 
-def _stacks(kind: type[_Stack], name: str, where: str, alike: str, alike_of_tensors: str) -> Callable[..., Variable]:
+def _stacks(kind: type[_Stack], name: str, where: str, alike: str, alike_of_tensors: str, shape: str) -> Callable[..., Variable]:
     def stack(blocks: Sequence[Any], format: str | None = None, dtype: str | None = None) -> Variable:
         variables = [as_sparse_variable(b) for b in blocks]
         if dtype is None:
@@ -124,9 +137,16 @@ def _stacks(kind: type[_Stack], name: str, where: str, alike: str, alike_of_tens
     See Also
     --------
     theano.tensor.{alike_of_tensors} : The same of dense matrices.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> stacked = {name}([sp.csr_matrix([[0.0, 2.0]]), sp.csc_matrix([[3.0, 0.0]])], format="csr")
+    >>> stacked.type, stacked.eval().shape
+    (Sparse[float64, csr], {shape})
     """
     return stack
 
 
-hstack = _stacks(HStack, "hstack", "side by side", "rows", "horizontal_stack")
-vstack = _stacks(VStack, "vstack", "one below the other", "columns", "vertical_stack")
+hstack = _stacks(HStack, "hstack", "side by side", "rows", "horizontal_stack", "(1, 4)")
+vstack = _stacks(VStack, "vstack", "one below the other", "columns", "vertical_stack", "(2, 2)")

@@ -206,6 +206,13 @@ class CSMProperties(Op):
         the values.
     theano.sparse.CSM : A sparse matrix of its four arrays; the data become part of it. The gradient is regular.
     theano.sparse.csm_properties : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> data, indices, indptr, shape = csm_properties(sp.csr_matrix([[0.0, 2.0], [3.0, 4.0]]))
+    >>> [part.eval().tolist() for part in (data, indices, indptr, shape)]
+    [[2.0, 3.0, 4.0], [1, 0, 1], [0, 1, 3], [2, 2]]
     """
 
     __props__ = ()
@@ -372,6 +379,15 @@ class CSM(Op):
     theano.sparse.CSMGrad : The gradient of `CSM` with respect to its data: the elements of a gradient at the places of
         the values.
     theano.sparse.CSC : An instance of it.
+
+    Examples
+    --------
+    >>> CSR([2.0, 3.0, 4.0], [1, 0, 1], [0, 1, 3], [2, 2]).eval().toarray()
+    array([[0., 2.],
+           [3., 4.]])
+    >>> CSM("csr", kmap=[2, 0])([2.0, 3.0, 4.0], [0, 1], [0, 1, 2], [2, 2]).eval().toarray()
+    array([[4., 0.],
+           [0., 2.]])
     """
 
     __props__ = ("format", "_kmap")
@@ -480,6 +496,15 @@ class CSMGrad(Op):
     theano.sparse.CSM : A sparse matrix of its four arrays; the data become part of it. The gradient is regular.
     theano.sparse.CSMProperties : The four arrays of a matrix of csr or csc: ``(data, indices, indptr, shape)``, views of
         the first three.
+
+    Examples
+    --------
+    >>> import numpy as np, theano
+    >>> data = theano.tensor.dvector("data")
+    >>> made = CSR(data, [1, 0], [0, 1, 2], [2, 2])
+    >>> gradient = theano.grad((made.toarray() * np.array([[10, 20], [30, 40]])).sum(), data)
+    >>> type(gradient.owner.op).__name__, gradient.eval({data: [2.0, 3.0]})
+    ('CSMGrad', array([20., 30.]))
     """
 
     __props__ = ("_kmap",)
@@ -525,7 +550,13 @@ class Transpose(Op):
     See Also
     --------
     theano.sparse.transpose : An instance of it.
-    theano.sparse.transpose : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> x = as_sparse_variable(sp.csr_matrix([[1.0, 2.0]]))
+    >>> transpose(x).type, transpose(x).eval().shape
+    (Sparse[float64, csc], (2, 1))
     """
 
     __props__ = ()
@@ -644,6 +675,12 @@ class Diag(Op):
     --------
     theano.sparse.SquareDiagonal : A square csc matrix with a dense vector on its diagonal. The gradient is regular.
     theano.sparse.diag : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> diag(sp.csr_matrix([[1.0, 2.0], [0.0, 3.0]])).eval()
+    array([1., 3.])
     """
 
     __props__ = ()
@@ -676,6 +713,12 @@ class SquareDiagonal(Op):
     --------
     theano.sparse.Diag : The diagonal of a square sparse matrix, a dense vector. The gradient is regular.
     theano.sparse.square_diagonal : An instance of it.
+
+    Examples
+    --------
+    >>> square_diagonal([1.0, 3.0]).eval().toarray()
+    array([[1., 0.],
+           [0., 3.]])
     """
 
     __props__ = ()
@@ -744,6 +787,13 @@ class EnsureSortedIndices(_Tidying):
     theano.sparse.Remove0 : The matrix without stored zeros.
     theano.sparse.clean : Return a sparse matrix with its values in order and no zero among them.
     theano.sparse.ensure_sorted_indices : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> x = sp.csr_matrix(([1.0, 2.0], [1, 0], [0, 2]), shape=(1, 2))
+    >>> x.indices.tolist(), ensure_sorted_indices(x).eval().indices.tolist()
+    ([1, 0], [0, 1])
     """
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
@@ -766,6 +816,13 @@ class Remove0(_Tidying):
     theano.sparse.clean : Return a sparse matrix with its values in order and no zero among them.
     theano.sparse.EnsureSortedIndices : The matrix with the values of each row (csr) or column (csc) in order.
     theano.sparse.remove0 : An instance of it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> x = sp.csr_matrix(([0.0, 2.0], [0, 1], [0, 2]), shape=(1, 2))
+    >>> x.nnz, remove0(x).eval().nnz
+    (2, 1)
     """
 
     def __str__(self) -> str:

@@ -52,6 +52,12 @@ def is_sparse_variable(x: Any) -> bool:
     ----------
     x : object
         Anything.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> is_sparse_variable(csr_matrix("x")), is_sparse_variable(T.matrix("y"))
+    (True, False)
     """
     return isinstance(x, Variable) and isinstance(x.type, SparseType)
 
@@ -149,6 +155,14 @@ class SparseVariable(_sparse_py_operators, Variable):
     --------
     theano.sparse.SparseConstant : A constant sparse matrix.
     theano.sparse.SparseType : The type of sparse matrices of SciPy, of one format and dtype.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> x = csr_matrix("x", dtype="float64")
+    >>> y = (x + x.T.T * 2)[0:1]
+    >>> type(y).__name__, y.eval({x: sp.csr_matrix([[0.0, 1.0], [5.0, 0.0]])}).toarray()
+    ('SparseVariable', array([[0., 3.]]))
     """
 
     def __str__(self) -> str:
@@ -164,6 +178,15 @@ class SparseConstantSignature(tuple):
     See Also
     --------
     theano.sparse.SparseConstant : A constant sparse matrix.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> x = sp.csr_matrix([[0.0, 2.0]])
+    >>> constant(x).signature() == constant(x.copy()).signature()
+    True
+    >>> constant(x).signature() == constant(10 * x).signature()
+    False
     """
 
     def __eq__(self, other: object) -> bool:
@@ -192,6 +215,12 @@ class SparseConstant(_sparse_py_operators, Constant):
     theano.sparse.SparseType : The type of sparse matrices of SciPy, of one format and dtype.
     theano.sparse.SparseVariable : A variable for a sparse matrix of SciPy, with the operators of matrices.
     theano.sparse.SparseConstantSignature : What constant sparse matrices are told apart by: type and value.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> as_sparse_variable(sp.csr_matrix([[0.0, 2.0]]))
+    SparseConstant{csr,float64,shape=(1, 2),nnz=1}
     """
 
     def signature(self) -> SparseConstantSignature:

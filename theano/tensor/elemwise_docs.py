@@ -21,13 +21,19 @@ _KINDS = {
     "complex numbers": {str(t) for t in scal.complex_types},
 }
 _DTYPES = [str(t) for t in scal.all_types]
-#: Arguments of the example, by how many there are: the first of which the results are finite and differ.
+#: Arguments of the example, by how many there are: the first of which the results are finite, differ from each other and from
+#: the argument.
 _NUMBERS: dict[int, list[tuple[str, ...]]] = {
-    1: [("[0.5, 1.0]",), ("[1.5, 2.0]",), ("[-0.5, 0.5]",), ("[float('nan'), 1.0]",), ("[float('inf'), 1.0]",), ("[6, 3]",)],
-    2: [("[1.0, 3.0]", "[2.0, 3.0]"), ("[2, 1]", "[0.5, 1.5]"), ("[6, 3]", "[3, 5]")],
+    1: [
+        *[("[0.5, 1.0]",), ("[1.5, 2.0]",), ("[-0.5, 0.5]",), ("[-0.5, 2.0]",)],
+        *[("[float('nan'), 1.0]",), ("[float('inf'), 1.0]",), ("[6, 3]",), ("[1 + 2j, 3 - 1j]",)],
+    ],
+    2: [("[1.0, 3.0]", "[2.0, 3.0]"), ("[1.0, 4.0]", "[3.0, 2.0]"), ("[6, 3]", "[3, 5]")],
     3: [("[-1.0, 5.0]", "0.0", "1.0"), ("[0.5, 0.25]", "[1.0, 2.0]", "[2.0, 3.0]")],
 }
 _CHOICE = [("[True, False]", "[1.0, 2.0]", "[3.0, 4.0]")]
+#: In place the result lies where the condition was.
+_CHOICE_INPLACE = [("[1.0, 0.0]", "[1.0, 2.0]", "[3.0, 4.0]")]
 
 #: Operations that belong together, by name: inverses, counterparts, special cases. The first ones of a line come first.
 _FAMILIES = """
@@ -121,20 +127,43 @@ def _sentence_of_result(results: dict[str, str], count: int) -> str:
 
 def _example(op: Any, path: str, names: Sequence[str]) -> list[str]:
     kept: list[str] = []
-    for arguments in _CHOICE if names[0] == "cond" else _NUMBERS[len(names)]:
+    choices = _CHOICE_INPLACE if op.inplace_pattern else _CHOICE
+    for arguments in choices if names[0] == "cond" else _NUMBERS[len(names)]:
         try:
             node = op.make_node(*[eval(argument) for argument in arguments])
+            inputs = [_value(x) for x in node.inputs]
             storage: list[list[Any]] = [[None]]
-            with np.errstate(all="ignore"):
-                op.perform(node, [_value(x) for x in node.inputs], storage)
-        except (TypeError, ValueError, NotImplementedError):
+            with np.errstate(all="ignore"), warnings.catch_warnings():
+                warnings.simplefilter("error", np.exceptions.ComplexWarning)
+                op.perform(node, [x.copy() for x in inputs], storage)
+        except (TypeError, ValueError, NotImplementedError, np.exceptions.ComplexWarning):
             continue
         value = np.asarray(storage[0][0])
-        lines = [f">>> {path}({', '.join(arguments)}).eval()", *repr(value).split("\n")]
-        if np.isfinite(value).all() and value.ndim and len(set(value.tolist())) > 1:
+        lines = (_overwriting if op.inplace_pattern else _call)(path, arguments, node.inputs[0], value)
+        differs = value.ndim and len(set(value.tolist())) > 1 and not np.array_equal(value, inputs[0])
+        if np.isfinite(value).all() and differs:
             return lines
         kept = kept or lines
     return kept
+
+
+def _call(path: str, arguments: Sequence[str], first: Any, value: np.ndarray) -> list[str]:
+    return [">>> import theano.tensor as T", f">>> {path}({', '.join(arguments)}).eval()", *repr(value).split("\n")]
+
+
+def _overwriting(path: str, arguments: Sequence[str], first: Any, value: np.ndarray) -> list[str]:
+    """A call that shows that the result lies in the memory of the first argument."""
+    applied = f"{path}({', '.join(['x', *arguments[1:]])})"
+    made = {"float64": "dvector", "int64": "lvector", "complex128": "zvector"}[first.type.dtype]
+    return [
+        ">>> import numpy as np, theano",
+        ">>> import theano.tensor as T",
+        f'>>> x, value = T.{made}("x"), np.array({arguments[0]})',
+        f">>> result = {applied}",
+        '>>> f = theano.function([theano.In(x, mutable=True)], result, accept_inplace=True, mode="FAST_COMPILE")',
+        ">>> f(value) is value, value",
+        *f"(True, {value!r})".split("\n"),
+    ]
 
 
 def _value(x: Any) -> np.ndarray:
@@ -194,9 +223,12 @@ def describe(op: Any, path: str, summary: str) -> str:
     count = 2 if many else len(names)
     accepted = "any dtype" if not refused else _text_of_dtypes(list(results))
     shape = "Of the shape of the input" if count == 1 else "Of the shape that all broadcast to"
+    returned = f"{shape}, {_sentence_of_result(results, count)}."
+    if op.inplace_pattern:
+        returned = f"In the memory of the {'input' if count == 1 else 'first input'}: of its shape and dtype."
     sections = [
         ("Parameters", [("*" if many else "") + ", ".join(names) + " : tensor_like", f"    Of {accepted}."]),
-        ("Returns", ["TensorVariable", *textwrap.wrap(f"{shape}, {_sentence_of_result(results, count)}.", 110)]),
+        ("Returns", ["TensorVariable", *textwrap.wrap(returned, 110)]),
     ]
     sections[1][1][1:] = [f"    {line}" for line in sections[1][1][1:]]
     if refused:
@@ -208,10 +240,9 @@ def describe(op: Any, path: str, summary: str) -> str:
     related += _family(op)
     if related:
         sections.append(("See Also", related))
-    if not op.inplace_pattern:
-        example = _example(op, path, ["a", "b"] if many else names)
-        if example:
-            sections.append(("Examples", [">>> import theano.tensor as T", *example]))
+    example = _example(op, path, ["a", "b"] if many else names)
+    if example:
+        sections.append(("Examples", example))
     text = inspect.cleandoc(summary)
     for title, lines in sections:
         text += "\n\n" + "\n".join([title, "-" * len(title), *lines])

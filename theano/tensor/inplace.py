@@ -34,6 +34,15 @@ def inplace_elementwise(scalar_op: Any, name: str) -> Elemwise:
     theano.tensor.inplace.transpose_inplace : Return `x` with its dimensions in the order `axes`, reversed by default: a
         view, as `transpose`.
     theano.tensor.Elemwise : A scalar op applied to each element of tensors, which are broadcast to a common shape.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> erfinv_inplace = inplace_elementwise(scal.erfinv, "erfinv_inplace")
+    >>> printing.pp(erfinv_inplace(T.dvector("x"))), erfinv_inplace.destroy_map
+    ('erfinv_inplace=(x)', {0: [0]})
+    >>> T.erfinv(T.lvector()).dtype, erfinv_inplace(T.lvector()).dtype
+    ('float64', 'int64')
     """
     transferred = scalar_op.__class__(scal.transfer_type(0), name=getattr(scalar_op, "name", None))
     op = Elemwise(transferred, {0: 0}, name=name)

@@ -97,6 +97,14 @@ class TypedListVariable(_TypedListOperators, Variable):
     --------
     theano.typed_list.TypedListConstant : A constant list, with the operators of lists.
     theano.typed_list.TypedListType : The type of Python lists whose elements are all of the type `ttype`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = TypedListType(T.dscalar)("x")
+    >>> y = x.append(5.0)[1:]
+    >>> type(y).__name__, [float(v) for v in y.eval({x: [1.0, 2.0]})]
+    ('TypedListVariable', [2.0, 5.0])
     """
 
 
@@ -107,6 +115,13 @@ class TypedListConstant(_TypedListOperators, Constant):
     --------
     theano.typed_list.TypedListType : The type of Python lists whose elements are all of the type `ttype`.
     theano.typed_list.TypedListVariable : A variable for a list, with the operators of lists.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = TypedListConstant(TypedListType(T.dscalar), [1.0, 2.0, 1.0])
+    >>> int(x.count(1.0).eval())
+    2
     """
 
     def signature(self) -> Any:
@@ -208,6 +223,15 @@ class GetItem(_ListOp):
     theano.typed_list.Append : The list with an element more at its end.
     theano.typed_list.MakeList : The list of some variables, all of one type.
     theano.typed_list.getitem : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = TypedListType(T.dscalar)("x")
+    >>> float(getitem(x, -1).eval({x: [1.0, 2.0, 3.0]}))
+    3.0
+    >>> getitem(x, slice(1, None)).type
+    TypedList <TensorType(float64, scalar)>
     """
 
     view_map = {0: [0]}
@@ -245,6 +269,16 @@ class Append(_ChangingOp):
     theano.typed_list.MakeList : The list of some variables, all of one type.
     theano.typed_list.GetItem : An element of a list, or the list of a slice of it.
     theano.typed_list.Extend : The list with the elements of another list of the same type after its own.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = TypedListType(T.dvector)("x")
+    >>> append(x, [3.0]).eval({x: [[1.0, 2.0]]})
+    [array([1., 2.]), array([3.])]
+    >>> append(x, T.dmatrix("m"))
+    Traceback (most recent call last):
+    TypeError: Append: the list has elements of type TensorType(float64, vector), got m of type TensorType(float64, matrix)
     """
 
     def make_node(self, x: Any, toAppend: Any) -> Apply:
@@ -264,6 +298,13 @@ class Extend(_ChangingOp):
     theano.typed_list.Insert : The list with an element more before a position.
     theano.typed_list.Append : The list with an element more at its end.
     theano.typed_list.extend : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = TypedListType(T.dvector)("x"), TypedListType(T.dvector)("y")
+    >>> extend(x, y).eval({x: [[1.0]], y: [[2.0], [3.0]]})
+    [array([1.]), array([2.]), array([3.])]
     """
 
     def make_node(self, x: Any, toAppend: Any) -> Apply:
@@ -285,6 +326,13 @@ class Insert(_ChangingOp):
     theano.typed_list.Append : The list with an element more at its end.
     theano.typed_list.Extend : The list with the elements of another list of the same type after its own.
     theano.typed_list.Remove : The list without the first element that equals a given one; ValueError when there is none.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = TypedListType(T.dvector)("x")
+    >>> insert(x, 1, [2.0]).eval({x: [[1.0], [3.0]]})
+    [array([1.]), array([2.]), array([3.])]
     """
 
     def make_node(self, x: Any, index: Any, toInsert: Any) -> Apply:
@@ -304,6 +352,13 @@ class Remove(_ChangingOp):
     theano.typed_list.Reverse : The list in the opposite order.
     theano.typed_list.Insert : The list with an element more before a position.
     theano.typed_list.remove : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = TypedListType(T.dvector)("x")
+    >>> remove(x, [1.0]).eval({x: [[1.0], [2.0], [1.0]]})
+    [array([2.]), array([1.])]
     """
 
     def make_node(self, x: Any, toRemove: Any) -> Apply:
@@ -326,6 +381,15 @@ class Reverse(_ChangingOp):
     theano.typed_list.Insert : The list with an element more before a position.
     theano.typed_list.Remove : The list without the first element that equals a given one; ValueError when there is none.
     theano.typed_list.reverse : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = TypedListType(T.dvector)("x")
+    >>> reverse(x).eval({x: [[1.0], [2.0]]})
+    [array([2.]), array([1.])]
+    >>> print(reverse, Reverse(inplace=True))
+    Reverse Reverse{inplace}
     """
 
     def make_node(self, x: Any) -> Apply:
@@ -357,6 +421,16 @@ class Index(_Search):
     theano.typed_list.Count : How many elements equal a given one.
     theano.typed_list.Length : The number of elements, an int64.
     theano.typed_list.index_ : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = TypedListType(T.dvector)("x")
+    >>> int(index_(x, [2.0]).eval({x: [[1.0], [2.0]]}))
+    1
+    >>> index_(x, [3.0]).eval({x: [[1.0], [2.0]]})
+    Traceback (most recent call last):
+    ValueError: the element is not in the list: array([3.])...
     """
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
@@ -375,6 +449,13 @@ class Count(_Search):
     theano.typed_list.Length : The number of elements, an int64.
     theano.typed_list.Index : The position of the first element that equals a given one; ValueError when there is none.
     theano.typed_list.count : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = TypedListType(T.dvector)("x")
+    >>> int(count(x, [1.0]).eval({x: [[1.0], [2.0], [1.0]]}))
+    2
     """
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
@@ -391,6 +472,13 @@ class Length(_ListOp):
     theano.typed_list.Index : The position of the first element that equals a given one; ValueError when there is none.
     theano.typed_list.Count : How many elements equal a given one.
     theano.typed_list.length : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = TypedListType(T.dvector)("x")
+    >>> int(length(x).eval({x: [[1.0], [2.0], [1.0]]}))
+    3
     """
 
     def make_node(self, x: Any) -> Apply:
@@ -422,6 +510,16 @@ class MakeList(_ListOp):
     theano.typed_list.GetItem : An element of a list, or the list of a slice of it.
     theano.typed_list.Append : The list with an element more at its end.
     theano.typed_list.make_list : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> [float(v) for v in make_list([x, x * x]).eval({x: 3.0})]
+    [3.0, 9.0]
+    >>> make_list([x, [1.0]])
+    Traceback (most recent call last):
+    TypeError: MakeList needs variables of one type, got TensorType(float64, scalar) and TensorType(float64, (True,))
     """
 
     def make_node(self, a: Any) -> Apply:

@@ -172,6 +172,12 @@ def is_list(x: Any) -> bool:
     See Also
     --------
     theano.typed_list.TypedListType : The type of Python lists whose elements are all of the type `ttype`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> is_list(TypedListType(T.dvector)("x")), is_list([1.0, 2.0])
+    (True, False)
     """
     return isinstance(x, Variable) and isinstance(x.type, TypedListType)
 

@@ -36,6 +36,18 @@ def register_specialize(lopt: Any, *tags: str, **kwargs: Any) -> Any:
     See Also
     --------
     theano.sparse.sandbox.sp2.register_specialize : Register a local optimizer in the `specialize` database.
+
+    Examples
+    --------
+    >>> from theano.gof.opt import local_optimizer
+    >>> from theano.sparse import Transpose
+    >>> @register_specialize
+    ... @local_optimizer([Transpose])
+    ... def local_transpose_of_transpose(node):
+    ...     inner = node.inputs[0].owner
+    ...     return [inner.inputs[0]] if inner and isinstance(inner.op, Transpose) else False
+    >>> optdb["specialize"]["local_transpose_of_transpose"] is local_transpose_of_transpose
+    True
     """
     name = kwargs.pop("name", None) or lopt.__name__
     optdb["specialize"].register(name, lopt, "fast_run", *tags)
@@ -50,6 +62,13 @@ class ConvolutionIndices(Op):
     theano.sparse.sandbox.sp.convolve : Return the convolution of images with kernels, by products with a sparse matrix.
     theano.sparse.sandbox.sp.max_pool : Return the largest element of each area of images.
     theano.sparse.sandbox.sp.convolution_indices : An instance of it.
+
+    Examples
+    --------
+    >>> indices, indptr, shape, format, outshape = ConvolutionIndices.evaluate((1, 3), (1, 2))
+    >>> matrix = CSM(format)(np.ones(len(indices)), indices, indptr, shape)
+    >>> tensor.dot(matrix.toarray(), [10, 20, 30]).eval().tolist(), outshape.tolist()
+    ([20.0, 10.0, 30.0, 20.0], [1, 2])
     """
 
     __props__ = ()
@@ -208,6 +227,13 @@ def convolve(
     theano.sparse.sandbox.sp.max_pool : Return the largest element of each area of images.
     theano.sparse.sandbox.sp.ConvolutionIndices : The places of the ones of a sparse matrix that takes patches out of
         images, or of one of local connections.
+
+    Examples
+    --------
+    >>> image, kernel = [[1.0, 2.0, 4.0, 8.0]], [[10.0, 1.0]]
+    >>> result, shape = convolve(kernel, (1, 2), 1, image, (1, 4))
+    >>> result.eval(), shape.tolist()
+    (array([[21., 42., 84.]]), [1, 1, 3])
     """
     imgshp = _three(imgshp)
     images, kerns = tensor.as_tensor_variable(images), tensor.as_tensor_variable(kerns)
@@ -245,6 +271,13 @@ def max_pool(images: Any, imgshp: Sequence[int], maxpoolshp: Sequence[int]) -> t
     theano.sparse.sandbox.sp.ConvolutionIndices : The places of the ones of a sparse matrix that takes patches out of
         images, or of one of local connections.
     theano.sparse.sandbox.sp.convolve : Return the convolution of images with kernels, by products with a sparse matrix.
+
+    Examples
+    --------
+    >>> image = [[1.0, 5.0, 2.0, 3.0]]
+    >>> result, shape = max_pool(image, (1, 4), (1, 2))
+    >>> result.eval(), shape.tolist()
+    (array([[5., 3.]]), [1, 1, 2])
     """
     imgshp = _three(imgshp)
     images = tensor.as_tensor_variable(images)

@@ -42,6 +42,14 @@ class Poisson(_Random):
     theano.sparse.sandbox.sp2.Binomial : A sparse matrix of random integers of a binomial distribution.
     theano.sparse.sandbox.sp2.Multinomial : A sparse matrix whose rows are random integers of multinomial distributions.
     theano.sparse.sandbox.sp2.poisson : An instance of it.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> np.random.seed(0)
+    >>> poisson(sp.csr_matrix([[0.0, 5.0], [1000.0, 0.0]])).eval().toarray()
+    array([[   0.,    9.],
+           [1029.,    0.]])
     """
 
     def make_node(self, x: Any) -> Apply:
@@ -79,6 +87,14 @@ class Binomial(_Random):
     theano.sparse.sandbox.sp2.Poisson : Random integers of Poisson distributions whose means are the stored values of a
         sparse matrix: a matrix like it.
     theano.sparse.sandbox.sp2.csc_dbinomial : An instance of it.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> np.random.seed(0)
+    >>> csr_dbinomial(10, 0.5, [2, 3]).eval().toarray()
+    array([[5., 6., 5.],
+           [5., 5., 6.]])
     """
 
     __props__ = ("format", "dtype")
@@ -142,6 +158,15 @@ class Multinomial(_Random):
         sparse matrix: a matrix like it.
     theano.sparse.sandbox.sp2.Binomial : A sparse matrix of random integers of a binomial distribution.
     theano.sparse.sandbox.sp2.multinomial : An instance of it.
+
+    Examples
+    --------
+    >>> import numpy as np, scipy.sparse as sp
+    >>> np.random.seed(0)
+    >>> drawn = multinomial(100, sp.csr_matrix([[0.5, 0.0, 0.5], [0.0, 1.0, 0.0]])).eval()
+    >>> drawn.toarray(), drawn.sum(axis=1).tolist()
+    (array([[ 52.,   0.,  48.],
+           [  0., 100.,   0.]]), [[100.0], [100.0]])
     """
 
     def make_node(self, n: Any, p: Any) -> Apply:

@@ -28,6 +28,14 @@ def as_sparse_format(data: Any, format: str) -> Any:
     ------
     NotImplementedError
         For another format.
+
+    Examples
+    --------
+    >>> as_sparse_format(np.eye(2), "csc").format
+    'csc'
+    >>> as_sparse_format(np.eye(2), "coo")
+    Traceback (most recent call last):
+    NotImplementedError: coo
     """
     if format not in ("csc", "csr"):
         raise NotImplementedError(format)
@@ -41,6 +49,11 @@ def as_ndarray(val: Any) -> Any:
     ----------
     val : sparse matrix or object
         Anything.
+
+    Examples
+    --------
+    >>> as_ndarray(scipy.sparse.csr_matrix([[0.0, 2.0]])), as_ndarray(3.5)
+    (array([[0., 2.]]), 3.5)
     """
     return val.toarray() if hasattr(val, "toarray") else val
 
@@ -52,6 +65,11 @@ def eval_outputs(outputs: Sequence[Any]) -> Any:
     ----------
     outputs : list of Variable
         Only the first one's value is given back.
+
+    Examples
+    --------
+    >>> eval_outputs([theano.tensor.constant([1.0, 2.0]) * 2])
+    array([2., 4.])
     """
     return theano.function([], list(outputs))()[0]
 
@@ -67,6 +85,12 @@ def random_lil(shape: tuple[int, int], dtype: str, nnz: int) -> Any:
         Of integers the values are 0 to 99, of floats below 1.
     nnz : int
         How often a value is put.
+
+    Examples
+    --------
+    >>> made = random_lil((3, 4), "int32", nnz=5)
+    >>> made.shape, made.dtype.name, made.format, made.nnz <= 5
+    ((3, 4), 'int32', 'lil', True)
     """
     made = scipy.sparse.lil_matrix(shape, dtype=dtype)
     for _ in range(nnz):
@@ -164,6 +188,14 @@ def verify_grad_sparse(op: Callable[..., Any], pt: list[Any], structured: bool =
     ------
     verify_grad.E_grad
         If they differ.
+
+    Examples
+    --------
+    >>> value = scipy.sparse.csr_matrix([[0.5, 0.0], [0.0, 2.0]])
+    >>> verify_grad_sparse(sparse.structured_exp, [value], structured=True, mode="FAST_COMPILE")
+    >>> verify_grad_sparse(sparse.structured_exp, [value], mode="FAST_COMPILE")
+    Traceback (most recent call last):
+    theano.gradient_check.GradientError: GradientError: numeric gradient and analytic gradient exceed tolerance: ...
     """
     points, makers = [], []
     for p in pt:
