@@ -119,6 +119,13 @@ class Eigh(Eig):
     theano.tensor.nlinalg.Eig : The eigenvalues and right eigenvectors of a square matrix; both real, as NumPy gives them
         for real spectra.
     theano.tensor.nlinalg.EighGrad : The gradient of `Eigh`, with respect to the triangle that it reads.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> values, vectors = Eigh()([[2.0, 0.0], [1.0, 2.0]])
+    >>> values.eval().round(6).tolist()
+    [1.0, 3.0]
     """
 
     __props__ = ("UPLO",)
@@ -162,6 +169,17 @@ class EighGrad(Op):
     --------
     theano.tensor.nlinalg.eigh : Return the eigenvalues and eigenvectors of a symmetric or Hermitian matrix; see `Eigh`.
     theano.tensor.nlinalg.Eigh : The eigenvalues, in ascending order, and eigenvectors of a symmetric or Hermitian matrix.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
+    >>> g = theano.grad(Eigh()(x)[0][-1], x)
+    >>> isinstance(g.owner.op, EighGrad)
+    True
+    >>> g.eval({x: [[2.0, 0.0], [0.0, 3.0]]}).tolist()
+    [[0.0, 0.0], [0.0, 1.0]]
     """
 
     __props__ = ("UPLO",)
@@ -234,6 +252,16 @@ class QRFull(Op):
     theano.tensor.nlinalg.QRIncomplete : The triangular factor of the QR decomposition.
     theano.tensor.nlinalg.qr : Return the QR decomposition of a matrix of shape (M, N), as ``numpy.linalg.qr``; ``K =
         min(M, N)``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.constant([[3.0], [4.0]])
+    >>> [[part.eval().shape for part in QRFull(mode)(x)] for mode in ("reduced", "complete", "raw")]
+    [[(2, 1), (1, 1)], [(2, 2), (2, 1)], [(1, 2), (1,)]]
+    >>> q, r = QRFull("reduced")(x)
+    >>> T.dot(q, r).eval().round(6).tolist()
+    [[3.0], [4.0]]
     """
 
     __props__ = ("mode",)
@@ -287,6 +315,13 @@ class QRIncomplete(Op):
     theano.tensor.nlinalg.qr : Return the QR decomposition of a matrix of shape (M, N), as ``numpy.linalg.qr``; ``K =
         min(M, N)``.
     theano.tensor.nlinalg.QRFull : Both factors of the QR decomposition.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> r = QRIncomplete()(T.constant([[3.0], [4.0]]))
+    >>> abs(r).eval().round(6).tolist()
+    [[5.0]]
     """
 
     __props__ = ("mode",)
@@ -372,6 +407,15 @@ class SVD(Op):
     --------
     theano.tensor.nlinalg.svd : Return the singular value decomposition ``a == u * diag(s) * v`` of a matrix, as
         ``numpy.linalg.svd``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.constant([[3.0, 0.0, 0.0], [0.0, 4.0, 0.0]])
+    >>> [part.eval().shape for part in SVD(full_matrices=False)(x)]
+    [(2, 2), (2,), (2, 3)]
+    >>> SVD(compute_uv=False)(x).eval().tolist()
+    [4.0, 3.0]
     """
 
     __props__ = ("full_matrices", "compute_uv")

@@ -173,6 +173,12 @@ class AllocDiag(Op):
     theano.tensor.diag : Return the diagonal `k` of `v` if it has two or more dimensions; a matrix with `v` on it if `v`
         is a vector.
     theano.tensor.nlinalg.alloc_diag : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> AllocDiag()(T.constant([1, 2])).eval().tolist()
+    [[1, 0], [0, 2]]
     """
 
     __props__ = ()
@@ -328,6 +334,14 @@ class lstsq(Op):
     --------
     theano.tensor.slinalg.solve : Return the `x` with ``dot(a, x) == b``.
     theano.tensor.nlinalg.MatrixPinv : The Moore-Penrose pseudo-inverse of a matrix.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.constant([[0.0, 1.0], [1.0, 1.0], [2.0, 1.0]]), T.constant([1.0, 3.0, 5.0])
+    >>> slope_and_start, residuals, rank, singular = lstsq()(x, y, -1)
+    >>> slope_and_start.eval().round(6).tolist(), int(rank.eval())
+    ([2.0, 1.0], 2)
     """
 
     __props__ = ()
@@ -483,6 +497,12 @@ class TensorInv(Op):
     --------
     theano.tensor.nlinalg.tensorinv : Return the inverse of `a` with respect to ``tensordot(a, b, ind)``, as
         ``numpy.linalg.tensorinv``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> TensorInv(ind=1)(2 * T.eye(4).reshape((4, 2, 2))).eval().shape
+    (2, 2, 4)
     """
 
     __props__ = ("ind",)
@@ -554,6 +574,13 @@ class TensorSolve(Op):
     --------
     theano.tensor.nlinalg.tensorsolve : Return the `x` with ``tensordot(a, x, x.ndim) == b``, as
         ``numpy.linalg.tensorsolve``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> a, b = 2 * T.eye(4).reshape((2, 2, 4)), T.constant([[2.0, 4.0], [6.0, 8.0]])
+    >>> TensorSolve()(a, b).eval().tolist()
+    [1.0, 2.0, 3.0, 4.0]
     """
 
     __props__ = ("axes",)

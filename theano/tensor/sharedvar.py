@@ -22,6 +22,17 @@ class TensorSharedVariable(_tensor_py_operators, SharedVariable):
     theano.tensor.TensorConstant : A known array.
     theano.tensor.TensorVariable : A tensor that an expression stands for or that will be given.
     theano.tensor.sharedvar.ScalarSharedVariable : A 0-d array that functions share and update, made from a number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano
+    >>> w = theano.shared(np.zeros(2), name="w")
+    >>> type(w) is TensorSharedVariable, w.type
+    (True, TensorType(float64, vector))
+    >>> w.set_value([1.0, 2.0])
+    >>> (2 * w).eval().tolist()
+    [2.0, 4.0]
     """
 
     if TYPE_CHECKING:

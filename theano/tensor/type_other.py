@@ -60,6 +60,13 @@ class MakeSlice(Op):
     --------
     theano.tensor.make_slice : Return the symbolic slice of a Python slice, or of its parts; see `MakeSlice`.
     theano.tensor.SliceType : The type of Python slices.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> stop = T.iscalar("stop")
+    >>> MakeSlice()(1, stop, None).eval({stop: 4})
+    slice(1, 4, None)
     """
 
     __props__ = ()
@@ -94,6 +101,15 @@ class SliceType(SingletonType):
     theano.tensor.make_slice : Return the symbolic slice of a Python slice, or of its parts; see `MakeSlice`.
     theano.tensor.MakeSlice : The slice of a start, a stop and a step, each an integer scalar or None.
     theano.tensor.NoneTypeT : The type of None.
+
+    Examples
+    --------
+    >>> slicetype.filter(slice(0, 2))
+    slice(0, 2, None)
+    >>> slicetype.filter(3)
+    Traceback (most recent call last):
+        ...
+    TypeError: Expected a slice!
     """
 
     def filter(self, x: Any, strict: bool = False, allow_downcast: bool | None = None) -> slice:
@@ -127,6 +143,11 @@ class SliceConstant(Constant):
     See Also
     --------
     theano.tensor.SliceType : The type of Python slices.
+
+    Examples
+    --------
+    >>> SliceConstant(slicetype, slice(1, 3)).data
+    slice(1, 3, None)
     """
 
     def __init__(self, type: SliceType, data: slice, name: str | None = None) -> None:
@@ -186,6 +207,15 @@ class NoneTypeT(Generic):
     See Also
     --------
     theano.tensor.SliceType : The type of Python slices.
+
+    Examples
+    --------
+    >>> NoneConst.type == NoneTypeT(), NoneConst.data is None
+    (True, True)
+    >>> NoneTypeT().filter(0)
+    Traceback (most recent call last):
+        ...
+    TypeError: Expected None!
     """
 
     def filter(self, x: Any, strict: bool = False, allow_downcast: bool | None = None) -> None:

@@ -24,6 +24,15 @@ class AsTensorError(TypeError):
     See Also
     --------
     theano.tensor.as_tensor_variable : Turn `x` into a tensor variable or constant.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> T.as_tensor_variable(theano.gof.generic("anything"))
+    Traceback (most recent call last):
+        ...
+    theano.tensor.var.AsTensorError: The type of a tensor variable has to be a TensorType, got anything, Generic
     """
 
 
@@ -514,6 +523,14 @@ class TensorVariable(_tensor_py_operators, Variable):
     theano.tensor.TensorSharedVariable : An array that functions share and update.
     theano.tensor.TensorConstant : A known array.
     theano.sparse.SparseType : The type of sparse matrices of SciPy, of one format and dtype.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> y = (x ** 2).sum()
+    >>> type(x) is TensorVariable, x.owner is None, y.owner.op
+    (True, True, Sum{acc_dtype=float64})
     """
 
     def __init__(self, type, owner=None, index=None, name=None):
@@ -560,6 +577,13 @@ class TensorConstantSignature(tuple):
     See Also
     --------
     theano.tensor.TensorConstant : A known array.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> a, b, c = T.constant([1.0, 2.0]), T.constant([1.0, 2.0]), T.constant([1.0, 3.0])
+    >>> a is b, a.signature() == b.signature(), a.signature() == c.signature()
+    (False, True, False)
     """
 
     def _value(self) -> bytes:
@@ -634,6 +658,13 @@ class TensorConstant(_tensor_py_operators, Constant):
     theano.tensor.TensorVariable : A tensor that an expression stands for or that will be given.
     theano.tensor.TensorSharedVariable : An array that functions share and update.
     theano.tensor.TensorConstantSignature : A constant's type and value, equal for constants that may be merged.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> two = T.constant(2.0)
+    >>> type(two) is TensorConstant, two.data.tolist(), two.type
+    (True, 2.0, TensorType(float32, scalar))
     """
 
     def __init__(self, type, data, name=None):
