@@ -537,6 +537,11 @@ class MulWithoutZeros(BinaryScalarOp):
     --------
     theano.tensor.ProdWithoutZeros : Product of the elements that are not 0, along dimensions; 1 if there are none.
     theano.tensor.elemwise.mul_without_zeros : An instance of it.
+
+    Examples
+    --------
+    >>> [float(mul_without_zeros.impl(2.0, y)) for y in (0.0, 3.0)]
+    [2.0, 6.0]
     """
 
     identity = 1.0

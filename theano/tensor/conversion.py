@@ -441,6 +441,12 @@ def is_evidently(v: Any, number: float) -> bool:
     --------
     theano.tensor.elemwise.resolve_function : Return the function that an ``nfunc_spec`` names: one of NumPy's, or a
         dotted path; None if it is missing.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> is_evidently(T.zeros((2, 3)), 0), is_evidently(T.zeros((2, 3)), 1), is_evidently(T.dvector(), 0)
+    (True, False, False)
     """
     try:
         return bool(get_scalar_constant_value(v) == number)

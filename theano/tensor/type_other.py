@@ -42,6 +42,15 @@ def as_int_none_variable(x: Any) -> Any:
     --------
     theano.tensor.as_index_variable : Return an entry of an advanced index as a variable: a tensor, a slice or None.
     theano.tensor.as_tensor_variable : Turn `x` into a tensor variable or constant.
+
+    Examples
+    --------
+    >>> as_int_none_variable(None), as_int_none_variable(3)
+    (NoneConst, TensorConstant{3})
+    >>> as_int_none_variable(2.5)
+    Traceback (most recent call last):
+        ...
+    TypeError: index must be integers
     """
     if x is None:
         return NoneConst

@@ -86,6 +86,15 @@ class SymbolicValueError(TypeError, AttributeError):
     --------
     theano.tensor.var.equal_slices : Return whether two slices have the same bounds and step.
     theano.tensor.TensorVariable : A tensor that an expression stands for or that will be given.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> float(x)
+    Traceback (most recent call last):
+        ...
+    theano.tensor.var.SymbolicValueError: x is symbolic and has no value that Python could take as a ...
     """
 
 
@@ -746,6 +755,11 @@ def equal_slices(s1: slice, s2: slice) -> bool:
     See Also
     --------
     theano.tensor.var.SymbolicValueError : Raised where Python asks a symbolic variable for a value.
+
+    Examples
+    --------
+    >>> equal_slices(slice(1, 5), slice(1, 5)), equal_slices(slice(1, 5), slice(1, 5, 1))
+    (True, False)
     """
     return (s1.start, s1.stop, s1.step) == (s2.start, s2.stop, s2.step)
 
