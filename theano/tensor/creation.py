@@ -934,6 +934,14 @@ class _GridMaker:
     ----------
     sparse : bool
         Whether each coordinate varies along its own dimension only (``ogrid``) or all have the full shape (``mgrid``).
+
+    Examples
+    --------
+    >>> rows, columns = mgrid[0:2, 0:3]
+    >>> rows.eval().tolist(), columns.eval().tolist()
+    ([[0, 0, 0], [1, 1, 1]], [[0, 1, 2], [0, 1, 2]])
+    >>> [axis.eval().shape for axis in ogrid[0:2, 0:3]]
+    [(2, 1), (1, 3)]
     """
 
     def __init__(self, sparse: bool) -> None:
