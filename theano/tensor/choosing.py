@@ -534,7 +534,6 @@ class Default(Op):
     See Also
     --------
     theano.tensor.default : An instance of it.
-    theano.tensor.default : An instance of it.
 
     Examples
     --------

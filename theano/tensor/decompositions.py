@@ -31,7 +31,6 @@ class Eig(Op):
     --------
     theano.tensor.nlinalg.Eigh : The eigenvalues, in ascending order, and eigenvectors of a symmetric or Hermitian matrix.
     theano.tensor.nlinalg.eig : An instance of it.
-    theano.tensor.nlinalg.eig : An instance of it.
 
     Examples
     --------

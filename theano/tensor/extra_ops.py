@@ -33,7 +33,6 @@ class CpuContiguous(Op):
     See Also
     --------
     theano.tensor.extra_ops.cpu_contiguous : An instance of it.
-    theano.tensor.extra_ops.cpu_contiguous : An instance of it.
 
     Examples
     --------

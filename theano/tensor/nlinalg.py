@@ -84,7 +84,6 @@ class MatrixInverse(Op):
     --------
     theano.tensor.nlinalg.MatrixPinv : The Moore-Penrose pseudo-inverse of a matrix.
     theano.tensor.nlinalg.inv : An instance of it.
-    theano.tensor.nlinalg.inv : An instance of it.
 
     Notes
     -----
@@ -286,7 +285,6 @@ class Det(Op):
     --------
     theano.tensor.nlinalg.det : An instance of it.
     theano.tensor.slinalg.Cholesky : A triangular square root of a positive definite matrix.
-    theano.tensor.nlinalg.det : An instance of it.
 
     Examples
     --------

@@ -504,7 +504,6 @@ class Expm(Op):
     --------
     theano.tensor.slinalg.ExpmGrad : The gradient of the matrix exponential.
     theano.tensor.slinalg.expm : An instance of it.
-    theano.tensor.slinalg.expm : An instance of it.
 
     Examples
     --------
