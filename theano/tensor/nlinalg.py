@@ -1,4 +1,4 @@
-"""Linear algebra with NumPy: inverse, determinant, norms, tensor equations; :mod:`theano.tensor.decompositions` as well."""
+"""Linear algebra with NumPy: inverse, determinant, decompositions, norms, tensor equations."""
 
 from __future__ import annotations
 

@@ -176,6 +176,10 @@ def verify_grad(op: Callable[..., Any], pt: list[Any], n_tests: int = 2, rng: An
     --------
     >>> import theano.tensor as T
     >>> verify_grad(T.tanh, [np.array([0.5, -1.0])])
+    >>> verify_grad(lambda x: x * theano.gradient.disconnected_grad(x), [np.array([0.5, -1.0])])
+    Traceback (most recent call last):
+        ...
+    theano.gradient_check.GradientError: GradientError: numeric gradient and analytic gradient exceed tolerance: ...
     """
     if rng is None:
         seed_rng()
