@@ -344,12 +344,13 @@ HOMES: dict[str, str] = {
         "blas_header_text blas_header_version check_init_y check_mkl_openmp default_blas_ldflags try_blas_flag"
     ),
     "theano.tensor.conversion": "get_scalar_constant_value_elemwises",
+    "theano.tensor.decompositions": "eig eigh",
     "theano.tensor.elemwise": "CAReduce DimShuffle",
     "theano.tensor.io": (
         "LoadFromDisk MPIRecv MPIRecvWait MPISend MPISendWait mpi_enabled mpi_keys mpi_send_wait_cmp mpi_send_wait_key "
         "mpi_tag_cmp mpi_tag_key"
     ),
-    "theano.tensor.nlinalg": "alloc_diag diag eig eigh inv_as_solve trace",
+    "theano.tensor.nlinalg": "alloc_diag diag inv_as_solve trace",
     "theano.tensor.nnet.activations": "softsign",
     "theano.tensor.nnet.neighbours": "Images2Neibs images2neibs neibs2images",
     "theano.tensor.opt": "register_uncanonicalize",

@@ -1,5 +1,7 @@
 """Linear algebra and Fourier transforms against NumPy and SciPy, with gradients, shapes and singular matrices."""
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -89,6 +91,15 @@ def test_decompositions_and_their_shapes(shape):
         for i, right in enumerate(np.linalg.svd(value, full)):
             assert_like_numpy(lambda x: nlinalg.svd(x, full)[i], lambda x: right, value)
     assert_like_numpy(lambda x: nlinalg.svd(x, compute_uv=0), lambda x: np.linalg.svd(x, compute_uv=0), value)
+
+
+@pytest.mark.parametrize("op", [nlinalg.Eig(), nlinalg.Eigh("U"), nlinalg.EighGrad(), nlinalg.QRFull("raw"), nlinalg.SVD(False)])
+def test_decompositions_load_from_their_documented_path(op):
+    home = type(op).__module__
+    assert home == "theano.tensor.decompositions" and pickle.loads(pickle.dumps(op)) == op
+    # Protocol 0 names modules in lines of text.
+    written = pickle.dumps(op, 0).replace(home.encode(), b"theano.tensor.nlinalg")
+    assert pickle.loads(written) == op
 
 
 def test_tensor_equations_and_least_squares():

@@ -265,6 +265,11 @@ class GCC_compiler(Compiler):
     See Also
     --------
     theano.gof.cmodule.Compiler : What compilers have in common: ways to find out whether they compile something.
+
+    Examples
+    --------
+    >>> GCC_compiler.linking_patch([], ["m", "z"])
+    ['-lm', '-lz']
     """
 
     @staticmethod

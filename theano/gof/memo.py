@@ -11,6 +11,17 @@ class ById(dict):
     """Tuples by the id of the object that they are about; one goes when its object does.
 
     Asking for the id is quicker than hashing and comparing Ops, and answers for equal Ops may differ. A copy is empty.
+
+    Examples
+    --------
+    >>> import theano
+    >>> names, op = ById(), theano.tensor.Dot()
+    >>> kept = names.keep(op, "a product")
+    >>> names[id(op)][0]
+    'a product'
+    >>> del op
+    >>> len(names)
+    0
     """
 
     def keep(self, thing: Any, *values: Any) -> tuple:
@@ -35,6 +46,14 @@ class Bounded(dict):
     ----------
     most : int
         The sum of the sizes of its entries.
+
+    Examples
+    --------
+    >>> squares = Bounded(most=2)
+    >>> for n in (1, 2, 3):
+    ...     kept = squares.keep(n, n * n)
+    >>> dict(squares)
+    {3: 9}
     """
 
     def __init__(self, most: int):

@@ -144,6 +144,16 @@ class ParamsType(Type):
     theano.gof.EnumType : An enumeration of named constants, for parameters of Ops.
     theano.tensor.nnet.corr.EnumList : An enumeration that numbers its constants from 0.
     theano.gof.Params : The values of an Op's parameters, as attributes.
+
+    Examples
+    --------
+    >>> from theano import scalar
+    >>> params = ParamsType(step=scalar.int64, scale=scalar.float64)
+    >>> given = params.get_params(step=2, scale=0.5)
+    >>> int(given.step), float(given.scale)
+    (2, 0.5)
+    >>> params.get_field(scalar.float64)
+    'scale'
     """
 
     def __init__(self, **kwargs: Any):

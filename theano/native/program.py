@@ -430,6 +430,7 @@ _FAMILIES = {
     "theano.tensor.nnet.blocksparse": "theano.native.lowering.nnet_ops",
     "theano.tensor.nnet.ctc": "theano.native.lowering.nnet_ops",
     "theano.tensor.nnet.neighbours": "theano.native.lowering.nnet_ops",
+    "theano.tensor.decompositions": "theano.native.lowering.linalg",
     "theano.tensor.nlinalg": "theano.native.lowering.linalg",
     "theano.tensor.slinalg": "theano.native.lowering.linalg",
     "theano.tensor.signal.pool": "theano.native.lowering.pooling",

@@ -24,6 +24,15 @@ class GradTodo(Op):
     See Also
     --------
     theano.sandbox.fourier.grad_todo : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> gradient = GradTodo()(T.dscalar("x"))
+    >>> gradient.eval({gradient.owner.inputs[0]: 1.0})
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: this gradient is not implemented
     """
 
     __props__ = ()
@@ -53,6 +62,13 @@ class FFT(Op):
     theano.sandbox.fourier.fft : An instance of it.
     theano.sandbox.fourier.half_fft : An instance of it.
     theano.sandbox.fourier.half_ifft : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> frames = T.constant([[1.0, 0.0, 0.0, 0.0]])
+    >>> FFT()(frames, 4, 1).eval().real.tolist(), FFT(half=True)(frames, 4, 1).eval().real.tolist()
+    ([[1.0, 1.0, 1.0, 1.0]], [[1.0, 1.0]])
     """
 
     __props__ = ("half", "inverse")
@@ -105,6 +121,14 @@ def dct_matrix(rows: int, cols: int, unitary: bool = True) -> np.ndarray:
     -------
     numpy.ndarray
         Of dtype float64 and shape (rows, cols).
+
+    Examples
+    --------
+    >>> dct_matrix(2, 2).round(4).tolist()
+    [[0.7071, 0.7071], [0.7071, -0.7071]]
+    >>> square = dct_matrix(4, 4)
+    >>> np.allclose(square @ square.T, np.eye(4))
+    True
     """
     result = np.cos(np.outer(np.arange(rows), (2 * np.arange(cols) + 1) * (np.pi / (2 * cols)))) * np.sqrt(2 / cols)
     if unitary:

@@ -63,6 +63,13 @@ class MultinomialFromUniform(_FromUniform):
     --------
     theano.sandbox.multinomial.ChoiceFromUniform : Draw columns from the rows of a matrix of probabilities.
     theano.sandbox.rng_mrg.MRG_RandomStreams : Random variables of MRG31k3p, with an interface like ``numpy.random``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> chances = T.constant([[0.25, 0.25, 0.5], [1.0, 0.0, 0.0]])
+    >>> MultinomialFromUniform("int64")(chances, T.constant([0.3, 0.9])).eval().tolist()
+    [[0, 1, 0], [1, 0, 0]]
     """
 
     def __init__(self, odtype: str):
@@ -112,6 +119,13 @@ class ChoiceFromUniform(_FromUniform):
     theano.sandbox.multinomial.MultinomialFromUniform : Count how often each column comes up in draws from the rows of a
         matrix of probabilities.
     theano.sandbox.multinomial.MultinomialWOReplacementFromUniform : The older name of `ChoiceFromUniform`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> chances = T.constant([[0.25, 0.25, 0.5], [1.0, 0.0, 0.0]])
+    >>> ChoiceFromUniform("int64")(chances, T.constant([0.3, 0.9]), 1).eval().tolist()
+    [[1], [0]]
     """
 
     __props__ = ("odtype", "replace")
@@ -158,4 +172,13 @@ class MultinomialWOReplacementFromUniform(ChoiceFromUniform):
     See Also
     --------
     theano.sandbox.multinomial.ChoiceFromUniform : Draw columns from the rows of a matrix of probabilities.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> draw = MultinomialWOReplacementFromUniform("int64")
+    >>> isinstance(draw, ChoiceFromUniform)
+    True
+    >>> draw(T.constant([[0.25, 0.25, 0.5]]), T.constant([0.3, 0.9]), 2).eval().tolist()
+    [[1, 2]]
     """

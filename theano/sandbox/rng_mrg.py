@@ -197,6 +197,13 @@ class DotModulo(Op):
     theano.sandbox.rng_mrg.multMatVect : Multiply the first half of `v` by `A` modulo `m1`, and the second half by `B`
         modulo `m2`.
     theano.sandbox.rng_mrg.matVecModM : Return the product of a matrix and a vector modulo `m`, without overflow.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> A, s = np.int64([[2, 0], [0, 3]]), np.int64([4, 5])
+    >>> DotModulo()(A, s, np.int64(7), A, s, np.int64(11)).eval().tolist()
+    [1, 1, 8, 4]
     """
 
     __props__ = ()
@@ -325,6 +332,12 @@ class mrg_uniform_base(Op):
     theano.sandbox.rng_mrg.MRG_RandomStreams : Random variables of MRG31k3p, with an interface like ``numpy.random``.
     theano.sandbox.rng_mrg.mrg_uniform : Draw uniform numbers from a matrix of states; the outputs are the new states and
         the sample.
+
+    Examples
+    --------
+    >>> op = mrg_uniform(tensor.dvector, inplace=True)
+    >>> isinstance(op, mrg_uniform_base), op.destroy_map
+    (True, {0: [0]})
     """
 
     __props__: tuple[str, ...] = ("output_type", "inplace")
@@ -363,6 +376,15 @@ class mrg_uniform(mrg_uniform_base):
     --------
     theano.sandbox.rng_mrg.mrg_uniform_base : What Ops that draw uniform numbers from a matrix of states have in common.
     theano.sandbox.rng_mrg.MRG_RandomStreams : Random variables of MRG31k3p, with an interface like ``numpy.random``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> states = tensor.constant(np.int32([[12345] * 6]))
+    >>> new_states, sample = mrg_uniform(tensor.fvector)(states, [3])
+    >>> drawn = sample.eval()
+    >>> drawn.shape, bool((0 < drawn).all() and (drawn < 1).all())
+    ((3,), True)
     """
 
     @classmethod

@@ -37,6 +37,15 @@ def map_variables(
     ------
     NotImplementedError
         When a replacement brings a shared variable with an update into an inner graph.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x, y = T.dscalars("x", "y")
+    >>> (z,) = map_variables(lambda v: y if v is x else v, [T.exp(x) + x])
+    >>> theano.pp(z)
+    '(exp(y) + y)'
     """
     new: dict[Any, Any] = {}
     stop = list(additional_inputs or ())

@@ -111,6 +111,16 @@ class Scan(ScanLayout, Op):
     Notes
     -----
     Use `theano.scan`, which builds both the inner graph and its arguments.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> sums, _ = theano.scan(lambda e, total: total + e, sequences=x, outputs_info=T.zeros(()))
+    >>> loop = sums.owner.inputs[0].owner.op
+    >>> isinstance(loop, Scan), loop.n_seqs, loop.n_sit_sot, len(loop.inputs)
+    (True, 1, 1, 2)
     """
 
     # What shows graphs tells loops by this.
@@ -591,6 +601,18 @@ def profile_printer(
         For each node the seconds that it took.
     file : file
         Where to print; nothing is where there is no loop.
+
+    Examples
+    --------
+    >>> import sys
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> doubles, _ = theano.scan(lambda e: 2 * e, sequences=T.dvector("x"), name="doubling")
+    >>> profile_printer("", 0.0, 0.0, {doubles.owner: 2.0}, None, None, sys.stdout)
+    <BLANKLINE>
+    Scan overhead:
+    <Scan op time(s)> <sub scan fct time(s)> <sub scan op time(s)> ... <node>
+      The steps of for{cpu,doubling} are not profiled: give scan profile=True, or set the flag profile.
     """
     loops = [(node, seconds) for node, seconds in apply_time.items() if isinstance(node.op, Scan) and seconds > 0]
     if not loops:

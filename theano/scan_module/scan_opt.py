@@ -111,12 +111,30 @@ optdb.register("scanOp_make_inplace", ScanInplaceOptimizer(), 75, "fast_run", "i
 
 
 def warning(*msg: str) -> None:
-    """Log a warning about a loop."""
+    """Log a warning about a loop.
+
+    Examples
+    --------
+    >>> from unittest import TestCase
+    >>> with TestCase().assertLogs(_logger) as logs:
+    ...     warning("the loop has", "no outputs")
+    >>> logs.output
+    ['WARNING:theano.scan_module.scan_opt:WARNING theano.scan: the loop has no outputs']
+    """
     _logger.warning("WARNING theano.scan: %s", " ".join(msg))
 
 
 def info(*msg: str) -> None:
-    """Log something about a loop that is good to know."""
+    """Log something about a loop that is good to know.
+
+    Examples
+    --------
+    >>> from unittest import TestCase
+    >>> with TestCase().assertLogs(_logger, "INFO") as logs:
+    ...     info("the loop has", "no outputs")
+    >>> logs.output
+    ['INFO:theano.scan_module.scan_opt:INFO theano.scan: the loop has no outputs']
+    """
     _logger.info("INFO theano.scan: %s", " ".join(msg))
 
 
@@ -127,6 +145,11 @@ def has_duplicates(l: Sequence[Any]) -> bool:
     ----------
     l : list
         Of things that can be hashed.
+
+    Examples
+    --------
+    >>> has_duplicates([1, 2, 1]), has_duplicates([1, 2])
+    (True, False)
     """
     return len(set(l)) < len(l)
 
@@ -143,6 +166,14 @@ def make_equiv(lo: Sequence[Any], li: Sequence[Any]) -> tuple[list[Any], list[An
     -------
     left, right : list of Variable
         The inner inputs of those that were there before, and these outer ones.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.dvectors("x", "y")
+    >>> first, second, third = T.dscalars("first", "second", "third")
+    >>> make_equiv([x, y, x], [first, second, third])
+    ([third], [x])
     """
     seen, left, right = set(), [], []
     for outer, inner in zip(lo, li):

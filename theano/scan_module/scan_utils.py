@@ -65,6 +65,15 @@ def safe_new(x: Any, tag: str = "", dtype: str | None = None) -> Any:
     -------
     Variable
         It has no owner.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> y = T.exp(T.dvector("x"))
+    >>> y.name = "y"
+    >>> new = safe_new(y, "_new", dtype="float32")
+    >>> new, new.type, new.owner
+    (y_new, TensorType(float32, vector), None)
     """
     name = None if getattr(x, "name", None) is None else x.name + tag
     if isinstance(x, Constant):
@@ -89,6 +98,18 @@ def copy_test_value(source: Any, target: Any) -> None:
     ----------
     source, target : Variable
         From which, and to which.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x, y = T.dvectors("x", "y")
+    >>> x.tag.test_value = np.ones(3)
+    >>> with theano.config.change_flags(compute_test_value="ignore"):
+    ...     copy_test_value(x, y)
+    >>> y.tag.test_value.tolist()
+    [1.0, 1.0, 1.0]
     """
     if config.compute_test_value == "off":
         return
@@ -110,6 +131,12 @@ def isNaN_or_Inf_or_None(x: Any) -> bool:
     -------
     bool
         False for variables and texts.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> [isNaN_or_Inf_or_None(v) for v in (None, float("nan"), T.constant(float("inf")), 3, T.dscalar())]
+    [True, True, True, False, False]
     """
     if x is None:
         return True
@@ -137,6 +164,13 @@ def expand_empty(tensor_var: Any, size: Any, n_rows: int | None = None) -> Any:
     Returns
     -------
     TensorVariable
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> longer = expand_empty(T.constant([1.0, 2.0]), 3)
+    >>> longer.eval().shape, longer[:2].eval().tolist()
+    ((5,), [1.0, 2.0])
     """
     from theano import tensor
 
@@ -200,6 +234,14 @@ def forced_replace(out: Any, x: Any, y: Any) -> Any:
         None is given back.
     x, y : Variable
         What to replace, and by what.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x, y = T.dscalars("x", "y")
+    >>> theano.pp(forced_replace(T.log(T.exp(x) + 1), T.exp(x), y))
+    'log((y + TensorConstant{1}))'
     """
     if out is None:
         return None
@@ -227,6 +269,15 @@ def reconstruct_graph(inputs: Sequence[Any], outputs: Sequence[Any], tag: str | 
     -------
     tuple of lists
         The new inputs and outputs.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> inputs, outputs = reconstruct_graph([x], [2 * x], tag="_copy")
+    >>> inputs, theano.pp(outputs[0]), inputs[0] is x
+    ([x_copy], '(TensorConstant{2} * x_copy)', False)
     """
     new_inputs = [safe_new(x, tag or "") for x in inputs]
     replace = dict(zip(inputs, new_inputs, strict=True))
@@ -245,6 +296,15 @@ def find_up(l_node: Any, f_node: Any) -> bool:
     -------
     bool
         See above.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> y = T.exp(x)
+    >>> z = y + 1
+    >>> find_up(y.owner, z.owner), find_up(z.owner, y.owner)
+    (True, False)
     """
     return traverse.is_in_ancestors(f_node, l_node)
 
@@ -261,6 +321,14 @@ def hash_listsDictsTuples(x: Any) -> int:
     -------
     int
         Equal for equal arguments.
+
+    Examples
+    --------
+    >>> a, b = {"taps": [-1, -2], "name": "x"}, {"name": "x", "taps": [-1, -2]}
+    >>> hash_listsDictsTuples(a) == hash_listsDictsTuples(b)
+    True
+    >>> hash_listsDictsTuples([1, 2]) == hash_listsDictsTuples((1, 2))
+    False
     """
     if isinstance(x, dict):
         return hash(("dict", frozenset((hash_listsDictsTuples(k), hash_listsDictsTuples(v)) for k, v in x.items())))
@@ -320,6 +388,15 @@ def get_updates_and_outputs(ls: Any) -> tuple[until | None, list[Any], OrderedUp
     ------
     ValueError
         If it is nothing of this kind, or the condition is not last.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x, count = T.dscalar("x"), theano.shared(0, name="count")
+    >>> condition, outputs, updates = get_updates_and_outputs([x, {count: count + 1}, until(x > 3)])
+    >>> theano.pp(condition.condition), outputs, list(updates)
+    ('gt(x, TensorConstant{3})', [x], [count])
     """
     error = ValueError(
         "The step function of a scan must return its outputs, updates of shared variables and optionally a condition: a "
@@ -392,6 +469,15 @@ def infer_shape(outs: list[Any], inputs: list[Any], input_shapes: list[Any]) -> 
     -------
     list
         For each output its shape as a tuple of variables, or None.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x, y = T.dmatrices("x", "y")
+    >>> rows, inner, columns = T.lscalars("rows", "inner", "columns")
+    >>> infer_shape([T.dot(x, y)], [x, y], [(rows, inner), (inner, columns)])
+    [(rows, columns)]
     """
     from theano.compile.builders import infer_shape as infer
 
@@ -409,6 +495,16 @@ def infer_inner_shapes(op: Any, node: Apply, input_shapes: Sequence[Any]) -> lis
         Its node.
     input_shapes : list of tuple
         A tuple of lengths for each input.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x, start = T.dmatrix("x"), T.dvector("start")
+    >>> sums, _ = theano.scan(lambda row, total: total + row, sequences=x, outputs_info=start)
+    >>> node = sums.owner.inputs[0].owner
+    >>> infer_inner_shapes(node.op, node, [(), (4, 3), (5, 3)])
+    [(5, 3)]
     """
     from theano.tensor.shapes import Shape_i
 
@@ -507,6 +603,17 @@ outer_in_non_seqs
         What `info` holds beside counts and taps.
     inner_inputs, inner_outputs, outer_inputs, outer_outputs, info
         Put together again; computed on access.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x, start = T.dvector("x"), T.dscalar("start")
+    >>> sums, _ = theano.scan(lambda e, total: total + e, sequences=x, outputs_info=start)
+    >>> node = sums.owner.inputs[0].owner
+    >>> args = scan_args(node.inputs, node.outputs, node.op.inputs, node.op.outputs, node.op.info)
+    >>> len(args.outer_in_seqs), len(args.outer_in_sit_sot), len(args.inner_out_sit_sot)
+    (1, 1, 1)
     """
 
     def __init__(
@@ -650,6 +757,15 @@ def scan_can_remove_outs(op: Any, out_idxs: Sequence[int]) -> tuple[list[int], l
     -------
     tuple of lists
         The positions that can be dropped, and those that cannot because other outputs depend on them.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> (doubles, squares), _ = theano.scan(lambda e: [2 * e, e ** 2], sequences=x)
+    >>> scan_can_remove_outs(doubles.owner.op, [0])
+    ([0], [])
     """
     inner_of = op.var_mappings["inner_out_from_outer_out"]
     reads = op.var_mappings["inner_inp_from_outer_out"]
@@ -683,6 +799,17 @@ def compress_outs(op: Any, not_required: Sequence[int], inputs: Sequence[Any]) -
     tuple
         Inner inputs, inner outputs, outer inputs, `info`, the outer inputs of the kept outputs, and the map from new to
         old positions of the outer outputs.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> (doubles, squares), _ = theano.scan(lambda e: [2 * e, e ** 2], sequences=x)
+    >>> node = doubles.owner
+    >>> inner_inputs, inner_outputs, inputs, info, _, old_of_new = compress_outs(node.op, [0], node.inputs)
+    >>> len(node.op.outputs), [theano.pp(v) for v in inner_outputs], old_of_new
+    (2, ['(x[t] ** TensorConstant{2})'], {0: 1})
     """
     args = scan_args(inputs, [None] * len(op.output_types), op.inputs, op.outputs, op.info, clone=False)
     drop = set(not_required)
@@ -731,6 +858,17 @@ class Validator:
         Those that may not.
     valid_equivalent : dict
         For some of the invalid ones others to use in their place.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x, y, z = T.dscalars("x", "y", "z")
+    >>> new, is_valid = Validator(valid=[x], valid_equivalent={y: z}).check(x + y)
+    >>> theano.pp(new), is_valid
+    ('(x + z)', False)
+    >>> Validator(valid=[x], invalid=[y]).check(x + y) is None
+    True
     """
 
     def __init__(self, valid: Iterable = (), invalid: Iterable = (), valid_equivalent: dict | None = None):
@@ -805,6 +943,16 @@ def check_no_missing_inputs(outputs: Sequence[Any], known: Iterable[Any], strict
     ------
     MissingInputError
         If the graph needs a variable that is not among them.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, factor = T.dscalars("x", "factor")
+    >>> check_no_missing_inputs([x * factor], [x], strict=False)
+    >>> check_no_missing_inputs([x * factor], [x], strict=True)
+    Traceback (most recent call last):
+        ...
+    theano.gof.fg.MissingInputError: An input of the graph of a strict scan, used to compute ...
     """
     if not strict:
         return

@@ -37,6 +37,13 @@ class AdvancedSubtensor1(Op):
     theano.grad : Symbolic gradient of a scalar cost with respect to one or more variables.
     theano.tensor.AdvancedBooleanSubtensor : The elements of a tensor where boolean masks are true, mixed with integers,
         slices and None.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> words = T.constant([[1, 2], [3, 4], [5, 6]])
+    >>> AdvancedSubtensor1()(words, T.constant([2, 0])).eval().tolist()
+    [[5, 6], [1, 2]]
     """
 
     __props__ = ("sparse_grad",)
@@ -129,6 +136,15 @@ class AdvancedIncSubtensor1(IncrementOp):
     theano.tensor.AdvancedIncSubtensor : Increments or sets the elements of a tensor at integer arrays, mixed with slices
         and None.
     theano.tensor.advanced_inc_subtensor1 : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> rows = T.constant([0, 2, 0])
+    >>> AdvancedIncSubtensor1()(T.zeros(3), T.ones(3), rows).eval().tolist()
+    [2.0, 0.0, 1.0]
+    >>> AdvancedIncSubtensor1(set_instead_of_inc=True)(T.zeros(3), T.constant([5.0, 6.0, 7.0]), rows).eval().tolist()
+    [7.0, 0.0, 6.0]
     """
 
     check_input = False
@@ -336,6 +352,13 @@ class BaseAdvancedSubtensor(Op):
     See Also
     --------
     theano.tensor.AdvancedSubtensor : The elements of a tensor at integer arrays, mixed with slices and None.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> diagonal = T.dmatrix()[[0, 1], [0, 1]]
+    >>> isinstance(diagonal.owner.op, BaseAdvancedSubtensor), diagonal.ndim
+    (True, 1)
     """
 
     __props__ = ()
@@ -467,6 +490,16 @@ class BaseAdvancedIncSubtensor(IncrementOp):
     --------
     theano.tensor.AdvancedIncSubtensor : Increments or sets the elements of a tensor at integer arrays, mixed with slices
         and None.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.zeros((2, 2))
+    >>> y = T.inc_subtensor(x[[0, 0], [1, 1]], 1.0)
+    >>> isinstance(y.owner.op, BaseAdvancedIncSubtensor), y.owner.op.set_instead_of_inc
+    (True, False)
+    >>> y.eval().tolist()
+    [[0.0, 2.0], [0.0, 0.0]]
     """
 
     def __str__(self) -> str:
@@ -490,6 +523,13 @@ class AdvancedIncSubtensor(BaseAdvancedIncSubtensor):
     theano.tensor.AdvancedBooleanIncSubtensor : Increments or sets the elements of a tensor where boolean masks are true.
     theano.tensor.BaseAdvancedIncSubtensor : A copy of a tensor with the elements at an advanced index incremented by a
         value, or set to it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> corners = AdvancedIncSubtensor()(T.zeros((2, 3)), 1.0, T.constant([0, 1]), T.constant([0, 2]))
+    >>> corners.eval().tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
@@ -506,6 +546,14 @@ class AdvancedBooleanIncSubtensor(BaseAdvancedIncSubtensor):
     theano.tensor.AdvancedIncSubtensor1 : A copy of a tensor with the rows at a vector of positions incremented by rows,
         or set to them.
     theano.tensor.advanced_boolean_inc_subtensor : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> op = AdvancedBooleanIncSubtensor(set_instead_of_inc=True)
+    >>> op(x, 0.0, x < 0).eval({x: [1.0, -2.0, 3.0]}).tolist()
+    [1.0, 0.0, 3.0]
     """
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:

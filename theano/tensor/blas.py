@@ -64,6 +64,14 @@ class Gemv(_Accumulating):
     theano.tensor.blas.Ger : ``A + alpha * outer(x, y)`` for a matrix `A` and vectors `x`, `y`.
     theano.tensor.blas.Gemm : ``b * z + a * dot(x, y)`` for matrices `x`, `y`, `z` and scalars `a`, `b`.
     theano.tensor.blas.gemv : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> A, x, y = T.dmatrix("A"), T.dvector("x"), T.dvector("y")
+    >>> result = gemv_no_inplace(y, 10.0, A, x, 0.5)
+    >>> result.eval({y: [2.0], A: [[1.0, 2.0]], x: [3.0, 4.0]}).tolist()
+    [111.0]
     """
 
     def make_node(self, y: Any, alpha: Any, A: Any, x: Any, beta: Any) -> Apply:
@@ -121,6 +129,14 @@ class Ger(_Accumulating):
     theano.tensor.blas.Gemm : ``b * z + a * dot(x, y)`` for matrices `x`, `y`, `z` and scalars `a`, `b`.
     theano.tensor.blas.Gemv : ``beta * y + alpha * dot(A, x)`` for a matrix `A` and vectors `x`, `y`.
     theano.tensor.blas.ger : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> A, x, y = T.dmatrix("A"), T.dvector("x"), T.dvector("y")
+    >>> result = ger(A, np.float64(10), x, y)
+    >>> result.eval({A: [[0.0, 1.0]], x: [1.0], y: [2.0, 3.0]}).tolist()
+    [[20.0, 31.0]]
     """
 
     __props__ = ("destructive",)
@@ -175,6 +191,15 @@ class GemmRelated(Op):
     theano.tensor.blas.Gemm : ``b * z + a * dot(x, y)`` for matrices `x`, `y`, `z` and scalars `a`, `b`.
     theano.tensor.blas.GemmOptimizer : ``beta * Z + alpha * dot(A, B) -> Gemm(Z, alpha, A, B, beta)``, and of vectors
         ``Gemv(z, alpha, A, x, beta)``.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x, y = T.dmatrices("x", "y")
+    >>> f = theano.function([x, y], T.dot(x, y))
+    >>> [isinstance(node.op, GemmRelated) for node in f.maker.fgraph.toposort()]
+    [True]
     """
 
     __props__: tuple[str, ...] = ()
@@ -194,6 +219,14 @@ class Gemm(_Accumulating, GemmRelated):
         second.
     theano.dot : Return the product of `a` and `b`, as ``numpy.dot``.
     theano.tensor.blas.Gemv : ``beta * y + alpha * dot(A, x)`` for a matrix `A` and vectors `x`, `y`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> z, x, y = T.dmatrices("z", "x", "y")
+    >>> result = gemm_no_inplace(z, np.float64(10), x, y, np.float64(0.5))
+    >>> result.eval({z: [[2.0]], x: [[1.0, 2.0]], y: [[3.0], [4.0]]}).tolist()
+    [[111.0]]
     """
 
     E_rank = "gemm only works for rank 2"
@@ -276,6 +309,16 @@ class Dot22(GemmRelated):
     --------
     theano.tensor.blas.Dot22Scalar : ``a * dot(x, y)`` of two matrices and a scalar of one floating-point dtype.
     theano.dot : Return the product of `a` and `b`, as ``numpy.dot``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> Dot22()(T.constant([[1.0, 2.0]]), T.constant([[3.0], [4.0]])).eval().tolist()
+    [[11.0]]
+    >>> Dot22()(T.dmatrix(), T.imatrix())
+    Traceback (most recent call last):
+        ...
+    TypeError: Dot22 needs matrices of floating-point numbers, not of int32
     """
 
     def make_node(self, x: Any, y: Any) -> Apply:
@@ -325,6 +368,13 @@ class Dot22Scalar(GemmRelated):
     --------
     theano.dot : Return the product of `a` and `b`, as ``numpy.dot``.
     theano.tensor.blas.Dot22 : ``dot(x, y)`` of two matrices of one floating-point dtype.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y, a = T.dmatrix("x"), T.dmatrix("y"), T.dscalar("a")
+    >>> Dot22Scalar()(x, y, a).eval({x: [[1.0, 2.0]], y: [[3.0], [4.0]], a: 10.0}).tolist()
+    [[110.0]]
     """
 
     def make_node(self, x: Any, y: Any, a: Any) -> Apply:
@@ -368,6 +418,13 @@ class BatchedDot(Op):
     See Also
     --------
     theano.tensor.batched_dot : Return the product of each pair of elements along the first dimension of `a` and `b`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> a, b = T.arange(8.0).reshape((2, 2, 2)), T.ones((2, 2))
+    >>> BatchedDot()(a, b).eval().tolist()
+    [[1.0, 5.0], [9.0, 13.0]]
     """
 
     __props__ = ()

@@ -56,6 +56,12 @@ def blas_header_version() -> tuple[int, ...]:
     See Also
     --------
     theano.tensor.nnet.corr.ldflags : Return parts of ``config.blas.ldflags``.
+
+    Examples
+    --------
+    >>> version, with_library = blas_header_version()
+    >>> with_library == bool(config.blas.ldflags)
+    True
     """
     return (1, bool(config.blas.ldflags))
 

@@ -254,6 +254,12 @@ class All(_TruthReduce):
     --------
     theano.tensor.Any : Whether some element along the dimensions is true.
     theano.tensor.all : Return whether all elements of `x` over `axis` are true.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> All(axis=1)(T.constant([[1, 1], [1, 0]])).eval().tolist()
+    [True, False]
     """
 
     __props__ = ("axis",)
@@ -273,6 +279,12 @@ class Any(_TruthReduce):
     --------
     theano.tensor.all : Return whether all elements of `x` over `axis` are true.
     theano.tensor.All : Whether all elements along the dimensions are true.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> Any(axis=1)(T.constant([[0, 1], [0, 0]])).eval().tolist()
+    [True, False]
     """
 
     __props__ = ("axis",)
@@ -303,6 +315,17 @@ class CAReduceDtype(CAReduce):
     --------
     theano.tensor.Elemwise : A scalar op applied to each element of tensors, which are broadcast to a common shape.
     theano.tensor.CAReduce : The reduction of a tensor by a scalar op, along some or all dimensions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano.tensor as T
+    >>> from theano.scalar import add
+    >>> total = CAReduceDtype(add, axis=0, dtype="float64")
+    >>> total(T.fmatrix()).type, total(T.fmatrix()).owner.op.acc_dtype
+    (TensorType(float64, vector), 'float64')
+    >>> int(CAReduceDtype(add)(T.constant(np.int8([100, 100]))).eval())
+    200
     """
 
     __props__: tuple[str, ...] = ("scalar_op", "axis", "dtype", "acc_dtype")
@@ -390,6 +413,15 @@ class Sum(CAReduceDtype):
     theano.tensor.Mean : The mean over axes as one operation, without a rewrite of its own; `mean` builds a sum and a
         division.
     theano.tensor.sum : Return the sum of `input` over `axis`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano.tensor as T
+    >>> Sum(axis=0)(T.constant([[1, 2], [3, 4]])).eval().tolist()
+    [4, 6]
+    >>> Sum()(T.constant(np.int8([100, 100]))).type, Sum(dtype="int8")(T.constant(np.int8([100, 100]))).type
+    (TensorType(int64, scalar), TensorType(int8, scalar))
     """
 
     __props__ = ("axis", "dtype", "acc_dtype")
@@ -431,6 +463,12 @@ class Prod(CAReduceDtype):
         division.
     theano.tensor.Sum : Sum along dimensions.
     theano.tensor.ProdWithoutZeros : Product of the elements that are not 0, along dimensions; 1 if there are none.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> Prod(axis=1)(T.constant([[1, 2, 3], [4, 5, 6]])).eval().tolist()
+    [6, 120]
     """
 
     __props__ = ("axis", "dtype", "acc_dtype", "no_zeros_in_input")
@@ -499,6 +537,11 @@ class MulWithoutZeros(BinaryScalarOp):
     --------
     theano.tensor.ProdWithoutZeros : Product of the elements that are not 0, along dimensions; 1 if there are none.
     theano.tensor.elemwise.mul_without_zeros : An instance of it.
+
+    Examples
+    --------
+    >>> [float(mul_without_zeros.impl(2.0, y)) for y in (0.0, 3.0)]
+    [2.0, 6.0]
     """
 
     identity = 1.0
@@ -535,6 +578,12 @@ class ProdWithoutZeros(CAReduceDtype):
     theano.tensor.prod : Return the product of `input` over `axis`.
     theano.tensor.Prod : Product along dimensions.
     theano.tensor.elemwise.MulWithoutZeros : Product of two numbers in which 0 counts as 1, unless both are 0.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> ProdWithoutZeros(axis=1)(T.constant([[2, 0, 3], [0, 0, 0]])).eval().tolist()
+    [6, 1]
     """
 
     __props__ = ("axis", "dtype", "acc_dtype")

@@ -33,6 +33,15 @@ class Choose(Op):
     --------
     theano.tensor.choose : Return, for each index of `a`, the element of that choice at the same place, as
         ``numpy.choose``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> a, b = T.constant([1, 2, 3]), T.constant([10, 20, 30])
+    >>> Choose("raise")(T.constant([0, 1, 0]), a, b).eval().tolist()
+    [1, 20, 3]
+    >>> Choose("wrap")(T.constant([0, 3, 4]), a, b).eval().tolist()
+    [1, 20, 3]
     """
 
     __props__ = ("mode",)
@@ -194,6 +203,13 @@ class PermuteRowElements(Op):
     --------
     theano.tensor.permute_row_elements : Return `x` with the elements of each row permuted by the integers `y`, or by the
         inverse permutation.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, order = T.constant([[10, 20, 30]]), T.constant([[2, 0, 1]])
+    >>> PermuteRowElements()(x, order, 0).eval().tolist(), PermuteRowElements()(x, order, 1).eval().tolist()
+    ([[30, 10, 20]], [[20, 30, 10]])
     """
 
     __props__ = ()
@@ -383,6 +399,13 @@ class Nonzero(Op):
     See Also
     --------
     theano.tensor.nonzero : Return the indices of the elements of `a` that are not zero.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> rows, columns = Nonzero()(T.constant([[0, 5], [6, 0]]))
+    >>> rows.eval().tolist(), columns.eval().tolist()
+    ([0, 1], [1, 0])
     """
 
     __props__ = ()
@@ -511,7 +534,18 @@ class Default(Op):
     See Also
     --------
     theano.tensor.default : An instance of it.
-    theano.tensor.default : An instance of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano.tensor as T
+    >>> node = default(T.dscalar("x"), np.float64(7.0)).owner
+    >>> for x in (2.0, None):
+    ...     storage = [None]
+    ...     node.op.perform(node, [x, np.float64(7.0)], [storage])
+    ...     print(float(storage[0]))
+    2.0
+    7.0
     """
 
     __props__ = ()

@@ -22,6 +22,16 @@ class ShapeError(Exception):
     See Also
     --------
     theano.tensor.specify_shape : Return the input, with a shape that is known from a second input.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, part = T.dmatrix("x"), T.type_other.slicetype()
+    >>> picked = T.AdvancedSubtensor()(x, part, T.constant([0, 1]))
+    >>> picked.owner.op.infer_shape(picked.owner, [(2, 3), (), (2,)])
+    Traceback (most recent call last):
+        ...
+    theano.tensor.conversion.ShapeError: the slice <slice> is not known
     """
 
 
@@ -34,6 +44,14 @@ class NotScalarConstantError(Exception):
     theano.tensor.extract_constant : Return the number that `x` is known to be, or `x` as a tensor variable where it is
         not known.
     theano.tensor.EmptyConstantError : Raised by `get_scalar_constant_value` for a constant that has no element.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> T.get_scalar_constant_value(T.dscalar("x"))
+    Traceback (most recent call last):
+        ...
+    theano.tensor.conversion.NotScalarConstantError: x
     """
 
 
@@ -44,6 +62,15 @@ class EmptyConstantError(NotScalarConstantError):
     --------
     theano.tensor.NotScalarConstantError : Raised by `get_scalar_constant_value` for what is not one known number.
     theano.get_scalar_constant_value : Return the number that all elements of `v` are known to have.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano.tensor as T
+    >>> T.get_scalar_constant_value(T.constant(np.zeros(0)))
+    Traceback (most recent call last):
+        ...
+    theano.tensor.conversion.EmptyConstantError
     """
 
 
@@ -414,6 +441,12 @@ def is_evidently(v: Any, number: float) -> bool:
     --------
     theano.tensor.elemwise.resolve_function : Return the function that an ``nfunc_spec`` names: one of NumPy's, or a
         dotted path; None if it is missing.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> is_evidently(T.zeros((2, 3)), 0), is_evidently(T.zeros((2, 3)), 1), is_evidently(T.dvector(), 0)
+    (True, False, False)
     """
     try:
         return bool(get_scalar_constant_value(v) == number)

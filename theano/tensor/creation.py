@@ -87,6 +87,13 @@ class Alloc(Op):
         to be 1.
     theano.tensor.AllocEmpty : A tensor of a given shape and dtype with undefined contents, to be overwritten.
     theano.tensor.alloc : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> row = T.constant([1.0, 2.0])
+    >>> Alloc()(row, 3, 2).eval().tolist()
+    [[1.0, 2.0], [1.0, 2.0], [1.0, 2.0]]
     """
 
     __props__ = ()
@@ -532,6 +539,12 @@ class Eye(Op):
     See Also
     --------
     theano.tensor.eye : Return a matrix with ones on a diagonal and zeros elsewhere.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> Eye("int8")(2, 3, 1).eval().tolist()
+    [[0, 1, 0], [0, 0, 1]]
     """
 
     __props__ = ("dtype",)
@@ -642,6 +655,12 @@ class Tri(Op):
     --------
     theano.tensor.tri : Return an `N` by `M` matrix with ones at and below diagonal `k`, zeros elsewhere, as
         ``numpy.tri``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> Tri("int8")(3, 3, 0).eval().tolist()
+    [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     """
 
     __props__ = ("dtype",)
@@ -778,6 +797,12 @@ class ARange(Op):
     --------
     theano.tensor.arange : Return evenly spaced numbers from `start`, by `step`, up to and without `stop`, as
         ``numpy.arange``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> ARange("float64")(0, 1, 0.25).eval().tolist()
+    [0.0, 0.25, 0.5, 0.75]
     """
 
     __props__ = ("dtype",)
@@ -909,6 +934,14 @@ class _GridMaker:
     ----------
     sparse : bool
         Whether each coordinate varies along its own dimension only (``ogrid``) or all have the full shape (``mgrid``).
+
+    Examples
+    --------
+    >>> rows, columns = mgrid[0:2, 0:3]
+    >>> rows.eval().tolist(), columns.eval().tolist()
+    ([[0, 0, 0], [1, 1, 1]], [[0, 1, 2], [0, 1, 2]])
+    >>> [axis.eval().shape for axis in ogrid[0:2, 0:3]]
+    [(2, 1), (1, 3)]
     """
 
     def __init__(self, sparse: bool) -> None:

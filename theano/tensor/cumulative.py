@@ -216,6 +216,13 @@ class DiffOp(Op):
     See Also
     --------
     theano.tensor.diff : Return the differences ``x[i + 1] - x[i]`` along an axis, taken `n` times, as ``numpy.diff``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> squares = T.arange(5) ** 2
+    >>> DiffOp()(squares).eval().tolist(), DiffOp(n=2)(squares).eval().tolist()
+    ([1, 3, 5, 7], [2, 2, 2])
     """
 
     __props__ = ("n", "axis")

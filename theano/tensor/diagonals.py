@@ -33,6 +33,13 @@ class ExtractDiag(Op):
         is a vector.
     theano.tensor.AllocDiag : A tensor with the last axis of the input on the diagonal of two new axes, zeros elsewhere.
     theano.tensor.extract_diag : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.arange(9).reshape((3, 3))
+    >>> ExtractDiag()(x).eval().tolist(), ExtractDiag(offset=1)(x).eval().tolist()
+    ([0, 4, 8], [1, 5])
     """
 
     __props__ = ("offset", "axis1", "axis2", "view")
@@ -159,6 +166,12 @@ class AllocDiag(Op):
     theano.tensor.diag : Return the diagonal `k` of `v` if it has two or more dimensions; a matrix with `v` on it if `v`
         is a vector.
     theano.tensor.alloc_diag : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> AllocDiag(offset=1)(T.constant([1, 2])).eval().tolist()
+    [[0, 1, 0], [0, 0, 2], [0, 0, 0]]
     """
 
     __props__ = ("offset", "axis1", "axis2")

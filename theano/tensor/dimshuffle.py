@@ -188,6 +188,15 @@ def dim_shuffle(input_broadcastable: tuple[bool, ...], new_order: tuple[Any, ...
     --------
     theano.tensor.DimShuffle : A view of a tensor with its dimensions permuted, dropped, and new ones of length 1
         inserted.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> to_column = dim_shuffle((False,), (0, "x"))
+    >>> to_column(T.dvector()).type
+    TensorType(float64, col)
+    >>> to_column is dim_shuffle((False,), (0, "x"))
+    True
     """
     try:
         return _cached(input_broadcastable, new_order)

@@ -28,6 +28,11 @@ def resolve_function(name: str) -> Callable | None:
     theano.tensor.elemwise.is_evidently : Return whether all elements of `v` are known to be equal to a number, see
         `get_scalar_constant_value`.
     theano.tensor.Elemwise : A scalar op applied to each element of tensors, which are broadcast to a common shape.
+
+    Examples
+    --------
+    >>> resolve_function("add"), resolve_function("scipy.special.erf"), resolve_function("numpy.no_such")
+    (<ufunc 'add'>, <ufunc 'erf'>, None)
     """
     if "." not in name:
         return getattr(np, name, None)
@@ -58,6 +63,17 @@ def check_shapes(node: Any, inputs: Sequence[np.ndarray]) -> tuple[int, ...]:
     theano.tensor.elemwise.evaluate : Return what an `evaluator` gives for arrays, as new arrays of the given shape.
     theano.tensor.elemwise.check_elementwise : Refuse inputs of an elementwise operation that are known to differ in
         length where both are not repeated.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> node = (T.dvector() + T.dvector()).owner
+    >>> check_shapes(node, [np.zeros(3), np.zeros(3)])
+    (3,)
+    >>> check_shapes(node, [np.zeros(3), np.zeros(1)])
+    Traceback (most recent call last):
+        ...
+    ValueError: Input dimension mis-match. (input[0].shape[0] = 3, input[1].shape[0] = 1)
     """
     first_shape = inputs[0].shape if inputs else ()
     if all(x.shape == first_shape for x in inputs):
@@ -192,6 +208,13 @@ def evaluate(run: Evaluator, inputs: Sequence[np.ndarray], shape: tuple[int, ...
     theano.tensor.elemwise.check_elementwise : Refuse inputs of an elementwise operation that are known to differ in
         length where both are not repeated.
     theano.tensor.elemwise.check_shapes : Return the common shape of the inputs of an elementwise node.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> square = evaluator(T.sqr.scalar_op, ("float64",), ("float64",))
+    >>> [result.tolist() for result in evaluate(square, [np.array([1.0, 3.0])], (2,))]
+    [[1.0, 9.0]]
     """
     results: list[np.ndarray] = []
     with np.errstate(all="ignore"):

@@ -33,7 +33,16 @@ class CpuContiguous(Op):
     See Also
     --------
     theano.tensor.extra_ops.cpu_contiguous : An instance of it.
-    theano.tensor.extra_ops.cpu_contiguous : An instance of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
+    >>> f = theano.function([x], [theano.Out(y, borrow=True) for y in (x.T, cpu_contiguous(x.T))])
+    >>> [a.flags.c_contiguous for a in f(np.ones((2, 3)))]
+    [False, True]
     """
 
     __props__ = ()
@@ -74,6 +83,13 @@ class SearchsortedOp(Op):
     --------
     theano.tensor.searchsorted : Return the positions at which the elements of `v` are to be inserted into `x` to keep it
         sorted.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.constant([1.0, 2.0, 2.0, 5.0])
+    >>> [int(SearchsortedOp(side=side)(x, T.constant(2.0)).eval()) for side in ("left", "right")]
+    [1, 3]
     """
 
     __props__ = ("side",)
@@ -152,6 +168,12 @@ class CountLength(Op):
     See Also
     --------
     theano.tensor.bincount : Return how often each integer from 0 to the largest of `x` is in `x`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> int(CountLength()(T.constant([2, 0, 5])).eval())
+    6
     """
 
     __props__ = ()
@@ -305,6 +327,15 @@ class RepeatOp(Op):
     See Also
     --------
     theano.tensor.repeat : Return `x` with its elements repeated, as ``numpy.repeat``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.constant([[1, 2], [3, 4]])
+    >>> RepeatOp(axis=0)(x, [2, 1]).eval().tolist()
+    [[1, 2], [1, 2], [3, 4]]
+    >>> RepeatOp()(x, 2).eval().tolist()
+    [1, 1, 2, 2, 3, 3, 4, 4]
     """
 
     __props__ = ("axis",)
@@ -445,6 +476,11 @@ class Bartlett(Op):
     theano.tensor.bartlett : Return the Bartlett (triangular) window of `M` points as a float64 vector; none if `M` is not
         positive.
     theano.tensor.extra_ops.bartlett_ : An instance of it.
+
+    Examples
+    --------
+    >>> Bartlett()(5).eval().tolist()
+    [0.0, 0.5, 1.0, 0.5, 0.0]
     """
 
     __props__ = ()
@@ -508,6 +544,12 @@ class FillDiagonal(Op):
         second; see `fill_diagonal_offset`.
     theano.tensor.fill_diagonal : Return a copy of `a` with the elements ``a[i, i, ..., i]`` set to `val`.
     theano.tensor.extra_ops.fill_diagonal_ : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> FillDiagonal()(T.zeros((2, 3)), 5.0).eval().tolist()
+    [[5.0, 0.0, 0.0], [0.0, 5.0, 0.0]]
     """
 
     __props__ = ()
@@ -603,6 +645,12 @@ class FillDiagonalOffset(Op):
     theano.tensor.extra_ops.FillDiagonal : The first input with its main diagonal set to the second, a scalar; see
         `fill_diagonal`.
     theano.tensor.fill_diagonal_offset : Return a copy of the matrix `a` with the diagonal `offset` set to `val`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> FillDiagonalOffset()(T.zeros((2, 3)), 5.0, 1).eval().tolist()
+    [[0.0, 5.0, 0.0], [0.0, 0.0, 5.0]]
     """
 
     __props__ = ()
@@ -735,6 +783,13 @@ class Unique(Op):
     See Also
     --------
     theano.tensor.sort : Return `a` sorted along an axis.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> values, counts = Unique(return_counts=True)(T.constant([3, 1, 3, 3]))
+    >>> values.eval().tolist(), counts.eval().tolist()
+    ([1, 3], [1, 3])
     """
 
     __props__ = ("return_index", "return_inverse", "return_counts", "axis")

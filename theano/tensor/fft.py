@@ -39,6 +39,13 @@ class RFFTOp(Op):
     theano.tensor.fft.IRFFTOp : The inverse transform to real arrays of the given lengths, without normalization.
     theano.tensor.fft.rfft : Return the Fourier transform of real arrays.
     theano.tensor.fft.rfft_op : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> waves = RFFTOp()(T.constant([[1.0, 0.0, 0.0, 0.0]]))
+    >>> waves.eval().shape, waves.eval()[0].tolist()
+    ((1, 3, 2), [[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])
     """
 
     __props__ = ()
@@ -92,6 +99,13 @@ class IRFFTOp(Op):
     theano.tensor.fft.rfft : Return the Fourier transform of real arrays.
     theano.tensor.fft.RFFTOp : The transform over all dimensions but the first, without normalization.
     theano.tensor.fft.irfft_op : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.constant([[1.0, 2.0, 3.0, 4.0]])
+    >>> (IRFFTOp()(RFFTOp()(x), [4]) / 4).eval().round(6).tolist()
+    [[1.0, 2.0, 3.0, 4.0]]
     """
 
     __props__ = ()

@@ -116,6 +116,13 @@ class TensorFromScalar(Op):
     --------
     theano.tensor.ScalarFromTensor : The Scalar variable of a 0-d tensor.
     theano.tensor.tensor_from_scalar : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano import scalar
+    >>> TensorFromScalar()(scalar.float64("s")).type
+    TensorType(float64, scalar)
     """
 
     __props__ = ()
@@ -149,6 +156,12 @@ class ScalarFromTensor(Op):
     --------
     theano.tensor.TensorFromScalar : The 0-d tensor of a Scalar variable.
     theano.tensor.scalar_from_tensor : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> ScalarFromTensor()(T.lscalar()).type, T.lscalar().type
+    (Scalar(int64), TensorType(int64, scalar))
     """
 
     __props__ = ()

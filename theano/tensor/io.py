@@ -35,6 +35,15 @@ class LoadFromDisk(Op):
     See Also
     --------
     theano.tensor.load : Return the array of an ``.npy`` file, read when the function is called.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano
+    >>> np.save("weights.npy", np.array([1.0, 2.0]))
+    >>> path = theano.gof.Constant(theano.gof.generic, "weights.npy")
+    >>> (2 * LoadFromDisk("float64", (False,))(path)).eval().tolist()
+    [2.0, 4.0]
     """
 
     __props__ = ("dtype", "broadcastable", "mmap_mode")
@@ -174,6 +183,12 @@ class MPIRecv(_Transfer):
     --------
     theano.tensor.io.MPIRecvWait : Waits until an array is received; inputs are the outputs of `MPIRecv`.
     theano.tensor.recv : Return an array that the process `source` sends.
+
+    Examples
+    --------
+    >>> request, data = MPIRecv(source=0, tag=11, shape=(3, 2), dtype="float64")()
+    >>> data.type, data.owner
+    (TensorType(float64, matrix), MPIRecv{source: 0, tag: 11, shape: (3, 2), dtype: float64}())
     """
 
     __props__ = ("source", "tag", "shape", "dtype")
@@ -220,6 +235,13 @@ class MPIRecvWait(_Transfer):
     Notes
     -----
     What comes must have as many bytes as were asked for.
+
+    Examples
+    --------
+    >>> request, data = MPIRecv(source=0, tag=11, shape=(3,), dtype="float64")()
+    >>> received = MPIRecvWait(tag=11)(request, data)
+    >>> received.type, received.owner.inputs == [request, data]
+    (TensorType(float64, vector), True)
     """
 
     __props__ = ("tag",)
@@ -269,6 +291,13 @@ class MPISend(_Transfer):
     theano.tensor.send : Return a variable that is computed by sending the array `var` to the process `dest`.
     theano.tensor.recv : Return an array that the process `source` sends.
     theano.tensor.io.mpi_send_wait_key : Return a scheduling key that starts transfers early and waits for them late.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> request, data = MPISend(dest=1, tag=11)(T.dvector("x"))
+    >>> data.type, data.owner
+    (TensorType(float64, vector), MPISend{dest: 1, tag: 11}(x))
     """
 
     __props__ = ("dest", "tag")
@@ -307,6 +336,14 @@ class MPISendWait(_Transfer):
     --------
     theano.tensor.send : Return a variable that is computed by sending the array `var` to the process `dest`.
     theano.tensor.io.MPISend : Starts to send an array.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> request, data = MPISend(dest=1, tag=11)(T.dvector("x"))
+    >>> sent = MPISendWait(tag=11)(request, data)
+    >>> sent.owner.inputs == [request, data]
+    True
     """
 
     __props__ = ("tag",)
@@ -462,6 +499,12 @@ def mpi_send_wait_key(a: Any) -> int:
     --------
     theano.tensor.io.mpi_tag_key : Return a scheduling key that takes transfers of lower tags first.
     theano.tensor.io.MPISend : Starts to send an array.
+
+    Examples
+    --------
+    >>> wait, start = MPISendWait(tag=3), MPISend(dest=1, tag=3)
+    >>> sorted([wait, start], key=mpi_send_wait_key) == [start, wait]
+    True
     """
     op = getattr(a, "op", a)
     if isinstance(op, (MPIRecvWait, MPISendWait)):
@@ -488,6 +531,12 @@ def mpi_tag_key(a: Any) -> int:
     --------
     theano.tensor.io.MPISend : Starts to send an array.
     theano.tensor.io.mpi_send_wait_key : Return a scheduling key that starts transfers early and waits for them late.
+
+    Examples
+    --------
+    >>> first, second = MPISend(dest=1, tag=2), MPISend(dest=1, tag=7)
+    >>> sorted([second, first], key=mpi_tag_key) == [first, second]
+    True
     """
     op = getattr(a, "op", a)
     if isinstance(op, (MPISend, MPIRecv, MPIRecvWait, MPISendWait)):

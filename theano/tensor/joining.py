@@ -49,6 +49,13 @@ class Join(Op):
         lengths.
     theano.tensor.join : Return the tensors one after another along `axis`.
     theano.tensor.join_ : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> a, b = T.constant([[1, 2]]), T.constant([[3, 4]])
+    >>> Join()(0, a, b).eval().tolist(), Join()(1, a, b).eval().tolist()
+    ([[1, 2], [3, 4]], [[1, 2, 3, 4]])
     """
 
     check_input = False
@@ -347,6 +354,13 @@ class Split(Op):
     theano.tensor.join : Return the tensors one after another along `axis`.
     theano.tensor.Join : Tensors of equal rank one after another along an axis, which is the first input.
     theano.tensor.split : Return `n_splits` pieces of `x` along `axis`, of lengths `splits_size`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> head, tail = Split(2)(T.arange(5), 0, [2, 3])
+    >>> head.eval().tolist(), tail.eval().tolist()
+    ([0, 1], [2, 3, 4])
     """
 
     __props__ = ("len_splits",)

@@ -80,6 +80,16 @@ def get_clients(node):
     -------
     list of Apply
         One for each use.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> y = T.exp(x)
+    >>> fgraph = theano.gof.FunctionGraph([x], [T.log(y), -y], clone=False)
+    >>> [client.op for client in get_clients(y.owner)]
+    [Elemwise{log,no_inplace}, Elemwise{neg,no_inplace}]
     """
     return [client for client, _ in node.outputs[0].clients if not isinstance(client, str)]
 
@@ -96,6 +106,16 @@ def get_clients2(node):
     -------
     list of Apply
         One for each use.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> y = T.exp(x)
+    >>> fgraph = theano.gof.FunctionGraph([x], [T.sqrt(T.log(y))], clone=False)
+    >>> [client.op for client in get_clients2(y.owner)]
+    [Elemwise{sqrt,no_inplace}]
     """
     result = []
     for client in get_clients(node):

@@ -26,6 +26,14 @@ class Dot(Op):
     --------
     theano.dot : Return the product of `a` and `b`, as ``numpy.dot``.
     theano.tensor.blas.Gemm : ``b * z + a * dot(x, y)`` for matrices `x`, `y`, `z` and scalars `a`, `b`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> Dot()(T.constant([[1, 2], [3, 4]]), T.constant([10, 1])).eval().tolist()
+    [12, 34]
+    >>> Dot()(T.dmatrix(), T.dmatrix()).type
+    TensorType(float64, matrix)
     """
 
     __props__ = ()

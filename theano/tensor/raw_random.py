@@ -49,6 +49,16 @@ class RandomStateType(gof.type.SingletonType):
     theano.tensor.shared_randomstreams.randomstate_constructor : Make a shared variable of a RandomState, of a copy of it
         unless `borrow`.
     theano.tensor.raw_random.RandomFunction : Draw from a RandomState; the outputs are the new state and the sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> a, b = np.random.RandomState(5), np.random.RandomState(5)
+    >>> RandomStateType().values_eq(a, b)
+    True
+    >>> drawn = b.uniform()
+    >>> RandomStateType().values_eq(a, b)
+    False
     """
 
     def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
@@ -131,6 +141,16 @@ class RandomFunction(Op):
     theano.tensor.raw_random.choice : Draw elements of the vector `a`, or integers below the scalar `a`; see `uniform`.
     theano.tensor.raw_random.permutation_helper : Draw permutations of the integers below `n`, one for each index into
         `shape`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> state = random_state_type("state")
+    >>> exponential = RandomFunction("exponential", tensor.dvector)
+    >>> new_state, sample = exponential(state, (3,), 2.0)
+    >>> drawn = sample.eval({state: np.random.RandomState(5)})
+    >>> bool(np.allclose(drawn, np.random.RandomState(5).exponential(2.0, 3)))
+    True
     """
 
     __props__ = ("fn", "outtype", "inplace", "ndim_added")
@@ -299,6 +319,17 @@ def uniform(
     theano.tensor.raw_random.normal : Draw from the normal distribution of mean `avg` and standard deviation `std`; see
         `uniform`.
     theano.tensor.raw_random.binomial : Draw how often, of `n` trials of probability `p`, one succeeds; see `uniform`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> state = random_state_type("state")
+    >>> new_state, first = uniform(state, size=(2,))
+    >>> newest_state, second = uniform(new_state, size=(1,))
+    >>> both = tensor.concatenate([first, second])
+    >>> drawn = both.eval({state: np.random.RandomState(5)})
+    >>> bool(np.allclose(drawn, np.random.RandomState(5).uniform(size=3)))
+    True
     """
     low, high = tensor.as_tensor_variable(low), tensor.as_tensor_variable(high)
     if dtype is None:
@@ -328,6 +359,15 @@ def normal(
     See Also
     --------
     theano.tensor.raw_random.uniform : Draw from the uniform distribution on ``[low, high[``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> state = random_state_type("state")
+    >>> new_state, sample = normal(state, size=(3,), avg=10.0, std=2.0)
+    >>> drawn = sample.eval({state: np.random.RandomState(5)})
+    >>> bool(np.allclose(drawn, np.random.RandomState(5).normal(10.0, 2.0, 3)))
+    True
     """
     avg, std = tensor.as_tensor_variable(avg), tensor.as_tensor_variable(std)
     if dtype is None:
@@ -357,6 +397,15 @@ def binomial(
     See Also
     --------
     theano.tensor.raw_random.uniform : Draw from the uniform distribution on ``[low, high[``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> state = random_state_type("state")
+    >>> new_state, sample = binomial(state, size=(4,), n=10, p=0.5)
+    >>> drawn = sample.eval({state: np.random.RandomState(5)})
+    >>> drawn.tolist() == np.random.RandomState(5).binomial(10, 0.5, 4).tolist()
+    True
     """
     n, p = tensor.as_tensor_variable(n), tensor.as_tensor_variable(p)
     return _draw("binomial", random_state, size, ndim, dtype, n, p)
@@ -383,6 +432,12 @@ def random_integers_helper(random_state: Any, low: Any, high: Any, size: Any) ->
     --------
     theano.tensor.raw_random.random_integers : Draw integers between `low` and `high`, both included; see `uniform`.
     theano.tensor.raw_random.RandomFunction : Draw from a RandomState; the outputs are the new state and the sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> random_integers_helper(np.random.RandomState(5), low=[1, 7], high=[1, 7], size=(2, 2)).tolist()
+    [[1, 7], [1, 7]]
     """
     low, high = np.asarray(low), np.asarray(high)
     if size is None:
@@ -418,6 +473,15 @@ def random_integers(
     See Also
     --------
     theano.tensor.raw_random.uniform : Draw from the uniform distribution on ``[low, high[``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> state = random_state_type("state")
+    >>> new_state, dice = random_integers(state, size=(1000,), low=1, high=6)
+    >>> drawn = dice.eval({state: np.random.RandomState(5)})
+    >>> sorted(set(drawn.tolist()))
+    [1, 2, 3, 4, 5, 6]
     """
     low, high = tensor.as_tensor_variable(low), tensor.as_tensor_variable(high)
     return _draw(random_integers_helper, random_state, size, ndim, dtype, low, high)
@@ -453,6 +517,12 @@ def choice_helper(random_state: Any, a: Any, replace: Any, p: Any, size: Any) ->
     --------
     theano.tensor.raw_random.choice : Draw elements of the vector `a`, or integers below the scalar `a`; see `uniform`.
     theano.tensor.raw_random.RandomFunction : Draw from a RandomState; the outputs are the new state and the sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> choice_helper(np.random.RandomState(5), a=[10, 20, 30], replace=True, p=[0, 1, 0], size=(2,)).tolist()
+    [20, 20]
     """
     a = np.asarray(a)
     if a.ndim > 1:
@@ -499,6 +569,14 @@ def choice(
     See Also
     --------
     theano.tensor.raw_random.uniform : Draw from the uniform distribution on ``[low, high[``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> state = random_state_type("state")
+    >>> new_state, sample = choice(state, size=(3,), a=[10, 20, 30], replace=False)
+    >>> sorted(sample.eval({state: np.random.RandomState(5)}).tolist())
+    [10, 20, 30]
     """
     a = tensor.as_tensor_variable(a)
     replace = tensor.constant(bool(replace), dtype="int8") if isinstance(replace, bool) else tensor.as_tensor_variable(replace)
@@ -529,6 +607,12 @@ def poisson_helper(random_state: Any, lam: Any, size: Any) -> np.ndarray:
     --------
     theano.tensor.raw_random.poisson : Draw from the Poisson distribution of mean `lam`; see `uniform`.
     theano.tensor.raw_random.RandomFunction : Draw from a RandomState; the outputs are the new state and the sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> poisson_helper(np.random.RandomState(5), lam=[0.0, 0.0], size=(3, 2)).tolist()
+    [[0, 0], [0, 0], [0, 0]]
     """
     return np.asarray(random_state.poisson(lam, size))
 
@@ -558,6 +642,15 @@ def poisson(random_state: Variable, size: Any = None, lam: Any = 1.0, ndim: int 
     See Also
     --------
     theano.tensor.raw_random.uniform : Draw from the uniform distribution on ``[low, high[``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> state = random_state_type("state")
+    >>> new_state, sample = poisson(state, lam=[0.0, 5.0])
+    >>> drawn = sample.eval({state: np.random.RandomState(5)})
+    >>> drawn.tolist() == np.random.RandomState(5).poisson([0.0, 5.0]).tolist()
+    True
     """
     lam = tensor.as_tensor_variable(lam)
     if size is None and ndim not in (None, lam.ndim):
@@ -587,6 +680,13 @@ def permutation_helper(random_state: Any, n: Any, shape: Any) -> np.ndarray:
     theano.tensor.raw_random.permutation : Draw permutations of the integers below `n`; the sample has one more dimension
         than `size`; see `uniform`.
     theano.tensor.raw_random.RandomFunction : Draw from a RandomState; the outputs are the new state and the sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows = permutation_helper(np.random.RandomState(5), 3, (2,))
+    >>> rows.shape, np.sort(rows).tolist()
+    ((2, 3), [[0, 1, 2], [0, 1, 2]])
     """
     n = int(np.asarray(n).item())
     shape = () if shape is None else tuple(shape)
@@ -623,6 +723,14 @@ def permutation(
     See Also
     --------
     theano.tensor.raw_random.uniform : Draw from the uniform distribution on ``[low, high[``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> state = random_state_type("state")
+    >>> new_state, sample = permutation(state, size=(2,), n=4)
+    >>> np.sort(sample.eval({state: np.random.RandomState(5)})).tolist()
+    [[0, 1, 2, 3], [0, 1, 2, 3]]
     """
     if size is None or (isinstance(size, (tuple, list)) and not size):
         if ndim not in (None, 0, 1):
@@ -659,6 +767,12 @@ def multinomial_helper(random_state: Any, n: Any, pvals: Any, size: Any) -> np.n
     theano.tensor.raw_random.multinomial : Draw how often each outcome comes up in `n` trials; the sample has one more
         dimension than `size`; see `uniform`.
     theano.tensor.raw_random.RandomFunction : Draw from a RandomState; the outputs are the new state and the sample.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> multinomial_helper(np.random.RandomState(5), n=[1, 6], pvals=[[0.0, 1.0], [1.0, 0.0]], size=None).tolist()
+    [[0, 1], [6, 0]]
     """
     n, pvals = np.asarray(n), np.asarray(pvals)
     # NumPy checks that the probabilities sum to one in double precision.
@@ -706,6 +820,15 @@ def multinomial(
     See Also
     --------
     theano.tensor.raw_random.uniform : Draw from the uniform distribution on ``[low, high[``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> state = random_state_type("state")
+    >>> new_state, sample = multinomial(state, size=(2,), n=6, pvals=[0.5, 0.25, 0.25])
+    >>> drawn = sample.eval({state: np.random.RandomState(5)})
+    >>> drawn.shape, drawn.sum(axis=1).tolist()
+    ((2, 3), [6, 6])
     """
     n = tensor.as_tensor_variable(n)
     pvals = tensor.as_tensor_variable(list(pvals) if isinstance(pvals, tuple) else pvals)
@@ -744,6 +867,21 @@ class RandomStreamsBase:
     See Also
     --------
     theano.tensor.shared_randomstreams.RandomStreams : A symbolic stand-in for ``numpy.random.RandomState``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> class OneState(RandomStreamsBase):
+    ...     def __init__(self, state):
+    ...         self.state = state
+    ...     def gen(self, op, *args, **kwargs):
+    ...         self.state, sample = op(self.state, *args, **kwargs)
+    ...         return sample
+    >>> state = random_state_type("state")
+    >>> streams = OneState(state)
+    >>> first, second = streams.uniform(()), streams.uniform(())
+    >>> bool((first - second).eval({state: np.random.RandomState(5)}) == 0)
+    False
     """
 
     gen: Callable[..., Any]

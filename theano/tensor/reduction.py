@@ -192,6 +192,13 @@ class MaxAndArgmax(_ArgReduction):
     theano.tensor.argmax : Return the int64 index of the maximum of `x` over `axis`, of the first one if there are
         several.
     theano.tensor.Argmax : The index of the maximum over some axes, counted over these axes in row-major order.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> largest, where = MaxAndArgmax(axis=(1,))(T.constant([[3, 7], [9, 1]]))
+    >>> largest.eval().tolist(), where.eval().tolist()
+    ([7, 9], [1, 0])
     """
 
     nin = 2
@@ -261,6 +268,15 @@ class Argmax(_ArgReduction):
     theano.tensor.MaxAndArgmax : The maximum over some axes and its index, counted over these axes in row-major order.
     theano.tensor.argmax : Return the int64 index of the maximum of `x` over `axis`, of the first one if there are
         several.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.constant([[3.0, 7.0], [9.0, 1.0]])
+    >>> Argmax(axis=(1,))(x).eval().tolist()
+    [1, 0]
+    >>> int(Argmax(axis=None)(x).eval())
+    2
     """
 
     nin = 1
@@ -563,6 +579,12 @@ class Mean(Op):
     theano.tensor.sum : Return the sum of `input` over `axis`.
     theano.tensor.Prod : Product along dimensions.
     theano.tensor.mean : Return the mean of `input` over `axis`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> Mean(axis=0)(T.constant([[1.0, 2.0], [3.0, 6.0]])).eval().tolist()
+    [2.0, 4.0]
     """
 
     __props__ = ("axis",)

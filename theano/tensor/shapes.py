@@ -240,6 +240,11 @@ class Rebroadcast(CodeByType, Op):
     --------
     ``Rebroadcast((0, True), (1, False))(x)`` is `x` with the first dimension
     broadcastable, which is checked when it runs, and the second one not.
+
+    >>> import theano.tensor as T
+    >>> row = Rebroadcast((0, True))(T.dmatrix())
+    >>> row.type, (row + T.dmatrix()).type
+    (TensorType(float64, row), TensorType(float64, matrix))
     """
 
     view_map = {0: [0]}

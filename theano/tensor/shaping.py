@@ -46,6 +46,12 @@ class Reshape(Op):
         inserted.
     theano.tensor.Elemwise : A scalar op applied to each element of tensors, which are broadcast to a common shape.
     theano.tensor.Flatten : The input with its dimensions from the `outdim`-th on collapsed into one.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> Reshape(2)(T.arange(6), [2, -1]).eval().tolist()
+    [[0, 1, 2], [3, 4, 5]]
     """
 
     view_map = {0: [0]}
@@ -255,6 +261,12 @@ class Flatten(Op):
     theano.tensor.flatten : Return `x` with its first `ndim` - 1 dimensions kept and the others collapsed into one.
     theano.tensor.Reshape : The elements of the first input, in row-major order, in the shape given by the second, an
         integer vector.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> Flatten(2)(T.zeros((2, 3, 4))).eval().shape
+    (2, 12)
     """
 
     view_map = {0: [0]}
@@ -840,6 +852,12 @@ class Tile(Op):
     See Also
     --------
     theano.tensor.tile : Return `x` repeated along each dimension, as ``numpy.tile``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> Tile(2)(T.constant([[1, 2]]), [2, 2]).eval().tolist()
+    [[1, 2, 1, 2], [1, 2, 1, 2]]
     """
 
     __props__ = ("ndim",)

@@ -26,6 +26,13 @@ class RandomVariable(Protocol):
     See Also
     --------
     theano.tensor.shared_randomstreams.RandomStreams : A symbolic stand-in for ``numpy.random.RandomState``.
+
+    Examples
+    --------
+    >>> sample = RandomStreams(seed=5).uniform((2,))
+    >>> state, new_state = sample.update
+    >>> state is sample.rng, new_state.owner is sample.owner
+    (True, True)
     """
 
     rng: Any = None
@@ -40,6 +47,15 @@ class RandomStateSharedVariable(SharedVariable):
     theano.tensor.shared_randomstreams.randomstate_constructor : Make a shared variable of a RandomState, of a copy of it
         unless `borrow`.
     theano.tensor.raw_random.RandomStateType : The Type of ``numpy.random.RandomState`` values.
+
+    Examples
+    --------
+    >>> import theano
+    >>> state = theano.shared(np.random.RandomState(5))
+    >>> isinstance(state, RandomStateSharedVariable)
+    True
+    >>> float(state.get_value().uniform()) == float(state.get_value().uniform())
+    True
     """
 
 
@@ -74,6 +90,13 @@ def randomstate_constructor(
     --------
     theano.tensor.raw_random.RandomStateType : The Type of ``numpy.random.RandomState`` values.
     theano.tensor.shared_randomstreams.RandomStateSharedVariable : A shared variable that holds a RandomState.
+
+    Examples
+    --------
+    >>> state = np.random.RandomState(5)
+    >>> copied, borrowed = randomstate_constructor(state), randomstate_constructor(state, borrow=True)
+    >>> copied.get_value(borrow=True) is state, borrowed.get_value(borrow=True) is state
+    (False, True)
     """
     if not isinstance(value, np.random.RandomState):
         raise TypeError

@@ -22,6 +22,17 @@ class TensorSharedVariable(_tensor_py_operators, SharedVariable):
     theano.tensor.TensorConstant : A known array.
     theano.tensor.TensorVariable : A tensor that an expression stands for or that will be given.
     theano.tensor.sharedvar.ScalarSharedVariable : A 0-d array that functions share and update, made from a number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano
+    >>> w = theano.shared(np.zeros(2), name="w")
+    >>> type(w) is TensorSharedVariable, w.type
+    (True, TensorType(float64, vector))
+    >>> w.set_value([1.0, 2.0])
+    >>> (2 * w).eval().tolist()
+    [2.0, 4.0]
     """
 
     if TYPE_CHECKING:
@@ -36,6 +47,16 @@ class ScalarSharedVariable(_tensor_py_operators, SharedVariable):
     See Also
     --------
     theano.tensor.TensorSharedVariable : An array that functions share and update.
+
+    Examples
+    --------
+    >>> import theano
+    >>> steps = theano.shared(0)
+    >>> type(steps) is ScalarSharedVariable, steps.ndim
+    (True, 0)
+    >>> count = theano.function([], steps, updates=[(steps, steps + 1)])
+    >>> [int(count()), int(count()), int(steps.get_value())]
+    [0, 1, 2]
     """
 
     if TYPE_CHECKING:
@@ -182,6 +203,13 @@ def load_shared_variable(val: Any) -> Any:
     See Also
     --------
     theano.tensor.TensorSharedVariable : An array that functions share and update.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> w = load_shared_variable(np.zeros(2))
+    >>> w.type, w.get_value().tolist()
+    (TensorType(float64, vector), [0.0, 0.0])
     """
     return tensor_constructor(val)
 

@@ -31,6 +31,14 @@ class AdvancedIndexingError(TypeError):
     See Also
     --------
     theano.tensor.AdvancedSubtensor : The elements of a tensor at integer arrays, mixed with slices and None.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> Subtensor([T.ivector("rows")])
+    Traceback (most recent call last):
+        ...
+    theano.tensor.slicing.AdvancedIndexingError: Expected an integer or a slice as index, got rows
     """
 
 
@@ -499,6 +507,13 @@ class Subtensor(_BasicIndexOp):
     Examples
     --------
     ``x[:, i]`` is ``Subtensor([slice(None), scalar.int64])(x, i)``.
+
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> from theano import scalar
+    >>> x, i = T.dmatrix("x"), scalar.int64("i")
+    >>> theano.pp(Subtensor([slice(None), scalar.int64])(x, i))
+    'x[:, i]'
     """
 
     view_map = {0: [0]}
@@ -675,6 +690,15 @@ class _SubtensorPrinter:
     See Also
     --------
     theano.tensor.Subtensor : A view of a tensor selected by integers and slices.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> from theano import scalar
+    >>> x, i = T.dmatrix("x"), scalar.int64("i")
+    >>> theano.pp(x[i:, i]), theano.pp((x + x)[:, i])
+    ('x[i:, i]', '(x + x)[:, i]')
     """
 
     def process(self, r: Any, pstate: Any) -> str:
@@ -790,6 +814,14 @@ class IncSubtensor(_BasicIndexOp, IncrementOp):
     --------
     theano.tensor.AdvancedSubtensor : The elements of a tensor at integer arrays, mixed with slices and None.
     theano.tensor.Subtensor : A view of a tensor selected by integers and slices.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano import scalar
+    >>> one_place = IncSubtensor([scalar.int64], set_instead_of_inc=True)
+    >>> one_place(T.zeros(3), 7.0, 1).eval().tolist()
+    [0.0, 7.0, 0.0]
     """
 
     __props__ = ("idx_list", "inplace", "set_instead_of_inc", "destroyhandler_tolerate_aliased")

@@ -50,6 +50,15 @@ class Cholesky(Op):
     theano.tensor.nlinalg.det : The determinant of a square matrix.
     theano.tensor.slinalg.CholeskyGrad : The gradient of the Cholesky factorization, of the matrix, its factor and the
         gradient of the factor.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.constant([[4.0, 2.0], [2.0, 5.0]])
+    >>> Cholesky()(x).eval().tolist()
+    [[2.0, 0.0], [1.0, 2.0]]
+    >>> Cholesky(on_error="nan")(-x).eval().tolist()
+    [[nan, nan], [nan, nan]]
     """
 
     __props__ = ("lower", "destructive", "on_error")
@@ -122,6 +131,13 @@ class CholeskyGrad(Op):
     --------
     theano.tensor.slinalg.cholesky : A triangular square root of a positive definite matrix.
     theano.tensor.slinalg.Cholesky : A triangular square root of a positive definite matrix.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.constant([[4.0, 0.0], [0.0, 9.0]])
+    >>> CholeskyGrad()(x, cholesky(x), T.eye(2)).eval().round(4).tolist()
+    [[0.25, 0.0], [0.0, 0.1667]]
     """
 
     __props__ = ("lower", "destructive")
@@ -171,6 +187,15 @@ class Solve(Op):
     theano.tensor.slinalg.solve : Return the `x` with ``dot(a, x) == b``.
     theano.tensor.slinalg.solve_lower_triangular : An instance of it.
     theano.tensor.slinalg.solve_symmetric : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> A, b = T.constant([[2.0, 0.0], [1.0, 4.0]]), T.constant([2.0, 9.0])
+    >>> Solve()(A, b).eval().round(6).tolist()
+    [1.0, 2.0]
+    >>> solve_upper_triangular(A, b).eval().round(6).tolist()
+    [1.0, 2.25]
     """
 
     __props__ = ("A_structure", "lower", "overwrite_A", "overwrite_b")
@@ -296,6 +321,13 @@ class Eigvalsh(Op):
     theano.tensor.slinalg.EigvalshGrad : The gradients of `Eigvalsh` with respect to the triangles that it reads.
     theano.tensor.slinalg.eigvalsh : Return the eigenvalues of the symmetric matrix `a` with respect to `b`; see
         `Eigvalsh`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> a, b = T.constant([[2.0, 0.0], [0.0, 6.0]]), T.constant([[1.0, 0.0], [0.0, 2.0]])
+    >>> Eigvalsh()(a, b).eval().round(6).tolist()
+    [2.0, 3.0]
     """
 
     __props__ = ("lower",)
@@ -348,6 +380,14 @@ class EigvalshGrad(Op):
         `Eigvalsh`.
     theano.tensor.slinalg.Eigvalsh : The generalized eigenvalues of a symmetric matrix, with respect to a positive
         definite one.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> a, b = T.constant([[2.0, 0.0], [0.0, 6.0]]), T.eye(2)
+    >>> of_a, of_b = EigvalshGrad()(a, b, T.constant([1.0, 0.0]))
+    >>> of_a.eval().round(6).tolist(), of_b.eval().round(6).tolist()
+    ([[1.0, 0.0], [0.0, 0.0]], [[-2.0, 0.0], [0.0, 0.0]])
     """
 
     __props__ = ("lower",)
@@ -464,7 +504,6 @@ class Expm(Op):
     --------
     theano.tensor.slinalg.ExpmGrad : The gradient of the matrix exponential.
     theano.tensor.slinalg.expm : An instance of it.
-    theano.tensor.slinalg.expm : An instance of it.
 
     Examples
     --------
@@ -506,6 +545,12 @@ class ExpmGrad(Op):
     --------
     theano.tensor.slinalg.expm : The matrix exponential of a square matrix.
     theano.tensor.slinalg.Expm : The matrix exponential of a square matrix.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> ExpmGrad()(T.zeros((2, 2)), T.constant([[1.0, 2.0], [3.0, 4.0]])).eval().round(6).tolist()
+    [[1.0, 2.0], [3.0, 4.0]]
     """
 
     __props__ = ()

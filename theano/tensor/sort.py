@@ -108,6 +108,13 @@ class SortOp(_Sorting):
     --------
     theano.tensor.sort.ArgSortOp : The int64 indices that sort the input along an axis, the second input; see `SortOp`.
     theano.tensor.sort : Return `a` sorted along an axis.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.constant([[3, 1], [0, 2]])
+    >>> SortOp("quicksort")(x, 0).eval().tolist(), SortOp("quicksort")(x, None).eval().tolist()
+    ([[0, 1], [3, 2]], [0, 1, 2, 3])
     """
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any) -> None:
@@ -200,6 +207,12 @@ class ArgSortOp(_Sorting):
     theano.tensor.sort : Return `a` sorted along an axis.
     theano.tensor.sort.SortOp : The input sorted along an axis, the second input; all of it if that is None.
     theano.tensor.argsort : Return the int64 indices that sort `a` along an axis; see `sort`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> ArgSortOp("stable")(T.constant([3, 1, 2]), -1).eval().tolist()
+    [1, 2, 0]
     """
 
     def _result_dtype(self, input: Any) -> str:
@@ -270,6 +283,15 @@ class TopKOp(Op):
     See Also
     --------
     theano.tensor.topk_and_argtopk : Return the elements that `topk` returns and their indices, as a list.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> values, where = TopKOp()(T.constant([5, 9, 7]), 2)
+    >>> values.eval().tolist(), where.eval().tolist()
+    ([9, 7], [1, 2])
+    >>> TopKOp(return_indices=False)(T.constant([5, 9, 7]), -1).eval().tolist()
+    [5]
     """
 
     __props__ = ("axis", "sorted", "return_values", "return_indices", "idx_dtype")

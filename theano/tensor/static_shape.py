@@ -110,6 +110,15 @@ def check_elementwise(op: Any, inputs: Sequence[Any]) -> None:
     --------
     theano.tensor.elemwise.check_shapes : Return the common shape of the inputs of an elementwise node.
     theano.tensor.elemwise.evaluate : Return what an `evaluator` gives for arrays, as new arrays of the given shape.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano.tensor as T
+    >>> check_elementwise(T.add, [T.constant(np.zeros(3)), T.constant(np.zeros(4))])
+    Traceback (most recent call last):
+        ...
+    ValueError: Input dimension mis-match. Elemwise{add,no_inplace} cannot take input 0 of shape (3,) and ...
     """
     first, other = -1, None
     for i, x in enumerate(inputs):

@@ -117,6 +117,19 @@ def index_tensor(x: Any, args: Any):
     See Also
     --------
     theano.tensor.Subtensor : A view of a tensor selected by integers and slices.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, i = T.dmatrix("x"), T.lscalar("i")
+    >>> index_tensor(x, (i, slice(None))).type, index_tensor(x, (None, Ellipsis)).type
+    (TensorType(float64, vector), TensorType(float64, (True, False, False)))
+    >>> index_tensor(x, ([0, 1], [1, 0])).eval({x: [[1.0, 2.0], [3.0, 4.0]]}).tolist()
+    [2.0, 3.0]
+    >>> index_tensor(x, (0, 0, 0))
+    Traceback (most recent call last):
+        ...
+    IndexError: too many indices for array: 3 for a tensor of 2 dimensions
     """
     if type(args) is not tuple:
         if isinstance(args, list) and any(isinstance(a, slice) for a in args):

@@ -534,6 +534,13 @@ def tensor_type(dtype: str, broadcastable: tuple[bool, ...]) -> TensorType:
     See Also
     --------
     theano.tensor.TensorType : The type of variables whose values are NumPy arrays of one dtype and rank.
+
+    Examples
+    --------
+    >>> tensor_type("float64", (False, True)) is tensor_type("float64", (False, True))
+    True
+    >>> tensor_type("float64", (False, True))
+    TensorType(float64, col)
     """
     found = _types.get((dtype, broadcastable))
     if found is None:
@@ -612,6 +619,12 @@ def values_eq_approx(
     See Also
     --------
     theano.tensor.allclose : Return whether `isclose` holds for all elements, as ``numpy.allclose``.
+
+    Examples
+    --------
+    >>> a, b = np.array([1.0, np.inf]), np.array([1.0 + 1e-12, 5.0])
+    >>> values_eq_approx(a, b), values_eq_approx(a, b, allow_remove_inf=True)
+    (False, True)
     """
     if not (isinstance(a, np.ndarray) and isinstance(b, np.ndarray)):
         return False

@@ -42,6 +42,15 @@ def as_int_none_variable(x: Any) -> Any:
     --------
     theano.tensor.as_index_variable : Return an entry of an advanced index as a variable: a tensor, a slice or None.
     theano.tensor.as_tensor_variable : Turn `x` into a tensor variable or constant.
+
+    Examples
+    --------
+    >>> as_int_none_variable(None), as_int_none_variable(3)
+    (NoneConst, TensorConstant{3})
+    >>> as_int_none_variable(2.5)
+    Traceback (most recent call last):
+        ...
+    TypeError: index must be integers
     """
     if x is None:
         return NoneConst
@@ -60,6 +69,13 @@ class MakeSlice(Op):
     --------
     theano.tensor.make_slice : Return the symbolic slice of a Python slice, or of its parts; see `MakeSlice`.
     theano.tensor.SliceType : The type of Python slices.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> stop = T.iscalar("stop")
+    >>> MakeSlice()(1, stop, None).eval({stop: 4})
+    slice(1, 4, None)
     """
 
     __props__ = ()
@@ -94,6 +110,15 @@ class SliceType(SingletonType):
     theano.tensor.make_slice : Return the symbolic slice of a Python slice, or of its parts; see `MakeSlice`.
     theano.tensor.MakeSlice : The slice of a start, a stop and a step, each an integer scalar or None.
     theano.tensor.NoneTypeT : The type of None.
+
+    Examples
+    --------
+    >>> slicetype.filter(slice(0, 2))
+    slice(0, 2, None)
+    >>> slicetype.filter(3)
+    Traceback (most recent call last):
+        ...
+    TypeError: Expected a slice!
     """
 
     def filter(self, x: Any, strict: bool = False, allow_downcast: bool | None = None) -> slice:
@@ -127,6 +152,11 @@ class SliceConstant(Constant):
     See Also
     --------
     theano.tensor.SliceType : The type of Python slices.
+
+    Examples
+    --------
+    >>> SliceConstant(slicetype, slice(1, 3)).data
+    slice(1, 3, None)
     """
 
     def __init__(self, type: SliceType, data: slice, name: str | None = None) -> None:
@@ -186,6 +216,15 @@ class NoneTypeT(Generic):
     See Also
     --------
     theano.tensor.SliceType : The type of Python slices.
+
+    Examples
+    --------
+    >>> NoneConst.type == NoneTypeT(), NoneConst.data is None
+    (True, True)
+    >>> NoneTypeT().filter(0)
+    Traceback (most recent call last):
+        ...
+    TypeError: Expected None!
     """
 
     def filter(self, x: Any, strict: bool = False, allow_downcast: bool | None = None) -> None:

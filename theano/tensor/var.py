@@ -24,6 +24,15 @@ class AsTensorError(TypeError):
     See Also
     --------
     theano.tensor.as_tensor_variable : Turn `x` into a tensor variable or constant.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> T.as_tensor_variable(theano.gof.generic("anything"))
+    Traceback (most recent call last):
+        ...
+    theano.tensor.var.AsTensorError: The type of a tensor variable has to be a TensorType, got anything, Generic
     """
 
 
@@ -77,6 +86,15 @@ class SymbolicValueError(TypeError, AttributeError):
     --------
     theano.tensor.var.equal_slices : Return whether two slices have the same bounds and step.
     theano.tensor.TensorVariable : A tensor that an expression stands for or that will be given.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> float(x)
+    Traceback (most recent call last):
+        ...
+    theano.tensor.var.SymbolicValueError: x is symbolic and has no value that Python could take as a ...
     """
 
 
@@ -514,6 +532,14 @@ class TensorVariable(_tensor_py_operators, Variable):
     theano.tensor.TensorSharedVariable : An array that functions share and update.
     theano.tensor.TensorConstant : A known array.
     theano.sparse.SparseType : The type of sparse matrices of SciPy, of one format and dtype.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> y = (x ** 2).sum()
+    >>> type(x) is TensorVariable, x.owner is None, y.owner.op
+    (True, True, Sum{acc_dtype=float64})
     """
 
     def __init__(self, type, owner=None, index=None, name=None):
@@ -560,6 +586,13 @@ class TensorConstantSignature(tuple):
     See Also
     --------
     theano.tensor.TensorConstant : A known array.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> a, b, c = T.constant([1.0, 2.0]), T.constant([1.0, 2.0]), T.constant([1.0, 3.0])
+    >>> a is b, a.signature() == b.signature(), a.signature() == c.signature()
+    (False, True, False)
     """
 
     def _value(self) -> bytes:
@@ -634,6 +667,13 @@ class TensorConstant(_tensor_py_operators, Constant):
     theano.tensor.TensorVariable : A tensor that an expression stands for or that will be given.
     theano.tensor.TensorSharedVariable : An array that functions share and update.
     theano.tensor.TensorConstantSignature : A constant's type and value, equal for constants that may be merged.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> two = T.constant(2.0)
+    >>> type(two) is TensorConstant, two.data.tolist(), two.type
+    (True, 2.0, TensorType(float32, scalar))
     """
 
     def __init__(self, type, data, name=None):
@@ -715,6 +755,11 @@ def equal_slices(s1: slice, s2: slice) -> bool:
     See Also
     --------
     theano.tensor.var.SymbolicValueError : Raised where Python asks a symbolic variable for a value.
+
+    Examples
+    --------
+    >>> equal_slices(slice(1, 5), slice(1, 5)), equal_slices(slice(1, 5), slice(1, 5, 1))
+    (True, False)
     """
     return (s1.start, s1.stop, s1.step) == (s2.start, s2.stop, s2.step)
 

@@ -20,6 +20,14 @@ class BreakRop(Op):
     See Also
     --------
     theano.tests.test_rop.break_op : An instance of it.
+
+    Examples
+    --------
+    >>> x, v = tensor.dvectors("x", "v")
+    >>> Rop(break_op(x), x, v)
+    Traceback (most recent call last):
+        ...
+    theano.gradient.DisconnectedInputError: Rop method was asked to compute the gradient with respect to ...
     """
 
     __props__ = ()
@@ -45,6 +53,14 @@ class RopLop_checker(unittest.TestCase):
 
     Each check compares the R operator and the L operator of an expression with
     what the whole Jacobian gives.
+
+    Examples
+    --------
+    >>> class TestOfMine(RopLop_checker):
+    ...     def test_no_rop(self):
+    ...         self.check_nondiff_rop(break_op(self.x))
+    >>> TestOfMine("test_no_rop").run(unittest.TestResult())
+    <unittest.result.TestResult run=1 errors=0 failures=0>
     """
 
     def setUp(self) -> None:

@@ -48,6 +48,14 @@ def custom_assert(condition: Any, message: str = "") -> None:
     ------
     AssertionError
         If it is false.
+
+    Examples
+    --------
+    >>> custom_assert(1 + 1 == 2)
+    >>> custom_assert(1 + 1 == 3, "wrong sum")
+    Traceback (most recent call last):
+        ...
+    AssertionError: wrong sum
     """
     if not condition:
         raise AssertionError(message)
@@ -70,6 +78,14 @@ def fetch_seed(pseed: Any = None) -> Any:
     ------
     ValueError
         If ``config.unittests.rseed`` is neither an integer nor ``random``.
+
+    Examples
+    --------
+    >>> fetch_seed(1234)
+    1234
+    >>> with theano.config.change_flags({"unittests.rseed": "42"}):
+    ...     fetch_seed()
+    42
     """
     seed = pseed or config.unittests.rseed
     if seed is None or seed == "random":
@@ -119,6 +135,15 @@ def seed_rng(pseed: Any = None) -> Any:
     -------
     int or None
         The seed that was used.
+
+    Examples
+    --------
+    >>> seed_rng(1234)
+    1234
+    >>> first = np.random.rand()
+    >>> seed = seed_rng(1234)
+    >>> first == np.random.rand()
+    True
     """
     seed = fetch_seed(pseed)
     if pseed is not None and pseed != seed:
@@ -146,6 +171,15 @@ def verify_grad(op: Callable[..., Any], pt: list[Any], n_tests: int = 2, rng: An
     See Also
     --------
     theano.test : Run the tests with pytest.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> verify_grad(T.tanh, [np.array([0.5, -1.0])])
+    >>> verify_grad(lambda x: x * theano.gradient.disconnected_grad(x), [np.array([0.5, -1.0])])
+    Traceback (most recent call last):
+        ...
+    theano.gradient_check.GradientError: GradientError: numeric gradient and analytic gradient exceed tolerance: ...
     """
     if rng is None:
         seed_rng()
@@ -164,6 +198,11 @@ class MockRandomState:
     val : float
         What is drawn: of the interval from 0 to 1, or added to the lower limit of
         integers.
+
+    Examples
+    --------
+    >>> MockRandomState(0.999).rand(2).tolist(), MockRandomState(0).randint(3, 7, (2,)).tolist()
+    ([0.999, 0.999], [3, 3])
     """
 
     def __init__(self, val: float):
@@ -182,7 +221,16 @@ class MockRandomState:
 
 
 class OptimizationTestMixin:
-    """Assertions on which ops a compiled function has."""
+    """Assertions on which ops a compiled function has.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
+    >>> f = theano.function([x], T.dot(x, x))
+    >>> OptimizationTestMixin().assertFunctionContainsClass(f, T.blas.GemmRelated, min=1)
+    >>> OptimizationTestMixin().assertFunctionContains0(f, T.exp)
+    """
 
     def assertFunctionContains(self, f: Any, op: Any, min: int = 1, max: float = float("inf")) -> None:
         """Check how many nodes have an op equal to `op`."""
@@ -227,6 +275,18 @@ class T_OpContractMixin:
 
     A test class sets ``ops`` in its ``setUp`` to a list of unequal ops, and defines
     ``clone(op)``, which returns an equal one.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> class TestReshape(T_OpContractMixin, unittest.TestCase):
+    ...     def setUp(self):
+    ...         self.ops = [T.Reshape(1), T.Reshape(2)]
+    ...     def clone(self, op):
+    ...         return T.Reshape(op.ndim)
+    >>> tests = unittest.defaultTestLoader.loadTestsFromTestCase(TestReshape)
+    >>> tests.run(unittest.TestResult())
+    <unittest.result.TestResult run=3 errors=0 failures=0>
     """
 
     ops: list[Any]
@@ -261,7 +321,18 @@ class T_OpContractMixin:
 
 
 class InferShapeTester(unittest.TestCase):
-    """A test case that can check the ``infer_shape`` of an Op."""
+    """A test case that can check the ``infer_shape`` of an Op.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> class TestRepeat(InferShapeTester):
+    ...     def test_shape(self):
+    ...         x = T.dmatrix("x")
+    ...         self._compile_and_check([x], [T.repeat(x, 2, axis=0)], [np.ones((3, 4))], T.extra_ops.RepeatOp)
+    >>> TestRepeat("test_shape").run(unittest.TestResult())
+    <unittest.result.TestResult run=1 errors=0 failures=0>
+    """
 
     def setUp(self) -> None:
         seed_rng()
@@ -342,6 +413,14 @@ class WrongValue(Exception):
         The values.
     rtol, atol : float
         The tolerances.
+
+    Examples
+    --------
+    >>> try:
+    ...     assert_allclose(np.array([1.0, 2.0]), np.array([1.0, 3.0]))
+    ... except WrongValue as error:
+    ...     print(error.val1, error.val2)
+    [1. 2.] [1. 3.]
     """
 
     def __init__(self, expected_val: Any, val: Any, rtol: float | None, atol: float | None):
@@ -370,6 +449,15 @@ def assert_allclose(expected: Any, value: Any, rtol: float | None = None, atol: 
     ------
     WrongValue
         If they are not.
+
+    Examples
+    --------
+    >>> assert_allclose([1.0, 2.0], [1.0, 2.0 + 1e-12])
+    >>> assert_allclose([1.0, 2.0], [1.0, 2.1], rtol=0.2)
+    >>> assert_allclose(np.array([1.0, 2.0]), np.array([1.0, 2.1]))
+    Traceback (most recent call last):
+        ...
+    theano.tests.unittest_tools.WrongValue: WrongValue
     """
     if not theano.tensor.basic._allclose(expected, value, rtol, atol):
         raise WrongValue(expected, value, rtol, atol)
@@ -384,6 +472,17 @@ class AttemptManyTimes:
         How often the test runs.
     n_req_successes : int
         How often it has to pass.
+
+    Examples
+    --------
+    >>> runs = []
+    >>> @AttemptManyTimes(n_attempts=3, n_req_successes=1)
+    ... def test_by_chance():
+    ...     runs.append(fetch_seed())
+    ...     assert len(runs) == 2
+    >>> test_by_chance()
+    >>> len(runs), runs[1] - runs[0]
+    (2, 1)
     """
 
     def __init__(self, n_attempts: int, n_req_successes: int = 1):
@@ -423,6 +522,18 @@ def assertFailure_fast(f: Callable[..., Any]) -> Callable[..., Any]:
     ----------
     f : callable
         The test.
+
+    Examples
+    --------
+    >>> def needs_rewrites():
+    ...     raise AssertionError("not rewritten")
+    >>> with theano.config.change_flags(mode="FAST_COMPILE"):
+    ...     assertFailure_fast(needs_rewrites)()
+    >>> with theano.config.change_flags(mode="FAST_RUN"):
+    ...     assertFailure_fast(needs_rewrites)()
+    Traceback (most recent call last):
+        ...
+    AssertionError: not rewritten
     """
     if config.mode != "FAST_COMPILE":
         return f

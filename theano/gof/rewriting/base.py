@@ -212,6 +212,18 @@ def attach_destroy_handler(fgraph) -> None:
     ----------
     fgraph : FunctionGraph
         It gets one.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> fgraph = theano.gof.FunctionGraph([x], [T.exp(x)])
+    >>> attach_destroy_handler(fgraph)
+    >>> handler = fgraph.destroy_handler
+    >>> attach_destroy_handler(fgraph)
+    >>> fgraph.destroy_handler is handler
+    True
     """
     if not getattr(fgraph, "destroy_handler", None):
         from theano.gof.destroyhandler import DestroyHandler

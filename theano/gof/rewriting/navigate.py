@@ -453,6 +453,21 @@ def in2out(*local_opts: Any, **kwargs: Any) -> TopoOptimizer:
     theano.gof.opt.out2in : Return the `topogroup_optimizer` from the outputs to the inputs.
     theano.tensor.raw_random.local_optimizer : Decorator that makes a `LocalOptimizer` of a function of an Apply node.
     theano.gof.opt.topogroup_optimizer : Apply a group of local optimizers to all nodes in the given order.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> from theano.gof.opt import local_optimizer
+    >>> @local_optimizer([T.neg])
+    ... def twice_negated(node):
+    ...     inner = node.inputs[0].owner
+    ...     return [inner.inputs[0]] if inner is not None and inner.op == T.neg else None
+    >>> x = T.dscalar("x")
+    >>> fgraph = theano.gof.FunctionGraph([x], [-(-x)], clone=False)
+    >>> change = in2out(twice_negated, name="negations").optimize(fgraph)
+    >>> fgraph.outputs
+    [x]
     """
     return topogroup_optimizer("in_to_out", *local_opts, **kwargs)
 

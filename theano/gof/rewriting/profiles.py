@@ -47,6 +47,18 @@ class Profile(Summable):
     ----------
     title : str
         What is printed first.
+
+    Examples
+    --------
+    >>> import sys
+    >>> from dataclasses import dataclass
+    >>> @dataclass(eq=False, repr=False)
+    ... class Counts(Profile):
+    ...     replaced: int = 0
+    >>> both = Counts("my optimizer", 2) + Counts("my optimizer", 3)
+    >>> both.write(sys.stdout)
+     my optimizer
+       replaced 5
     """
 
     title: str = added_by(join_titles)
@@ -105,6 +117,18 @@ class Overhead(Summable):
         Seconds in callbacks.
     callbacks : dict
         The seconds of each feature.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> y = T.exp(x)
+    >>> fgraph = theano.gof.FunctionGraph([x], [y], clone=False)
+    >>> before = Overhead.of(fgraph)
+    >>> fgraph.replace(y, T.exp(x + 0))
+    >>> before.until_now(fgraph).callback_time >= 0
+    True
     """
 
     validate_time: float | None

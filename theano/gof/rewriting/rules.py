@@ -30,6 +30,18 @@ class Made(Part):
         What is made, for readers.
     function : callable
         Its parameters are names of the pattern, or ``out``: what is replaced. It may return None: the rule does not apply.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> from theano.tensor.opt import P, rule, x
+    >>> identity = rule(P.exp(x), Made("sinh(x) + cosh(x)", lambda x: T.sinh(x) + T.cosh(x)))
+    >>> print(identity)
+    exp(x) -> sinh(x) + cosh(x)
+    >>> v = T.dscalar("v")
+    >>> theano.pp(identity.transform(T.exp(v).owner, identity.roots[0])[0])
+    '(sinh(v) + cosh(v))'
     """
 
     def __init__(self, text: str, function: Callable[..., Any]):
@@ -62,6 +74,17 @@ class Rule:
         Of what dtypes it holds, see `KINDS`.
     where : (str, callable), optional
         What else must be true, in words and as a function like that of `Made`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.tensor.opt import P, x
+    >>> identity = Rule(P.neg(P.neg(x)), x)
+    >>> print(identity)
+    -(-x) -> x
+    >>> v = T.dscalar("v")
+    >>> identity.transform((-(-v)).owner, identity.roots[0])
+    [v]
     """
 
     #: What a language of patterns says of dtypes; in words first.
@@ -222,6 +245,17 @@ def rewrite(name: str, registrars: Iterable[Callable[..., Any]], *rules: Rule) -
     Returns
     -------
     Rewrite
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.tensor.opt import P, rule, x
+    >>> local_conj_conj = rewrite("local_conj_conj", [], rule(P.conj(P.conj(x)), x))
+    >>> v = T.zscalar("v")
+    >>> local_conj_conj.transform(T.conj(T.conj(v)).owner)
+    [v]
+    >>> TABLE.pop("local_conj_conj") is local_conj_conj
+    True
     """
     result = TABLE[name] = Rewrite(name, rules)
     for register in registrars:

@@ -10,7 +10,9 @@ from theano.gof.graph import Apply, Variable, io_toposort
 from theano.native import instructions as vm
 from theano.native.program import CannotLower, ProgramBuilder, find_lowering, is_tensor_like, lowers, lowers_to
 from theano.tensor import nlinalg
-from theano.tensor.nlinalg import SVD, Det, Eig, Eigh, EighGrad, MatrixInverse, MatrixPinv, QRFull, QRIncomplete, float_dtype_of
+from theano.tensor.decompositions import SVD, Eig, Eigh, EighGrad, QRFull, QRIncomplete
+from theano.tensor.matrix_types import float_dtype_of
+from theano.tensor.nlinalg import Det, MatrixInverse, MatrixPinv
 from theano.tensor.shapes import Shape_i
 from theano.tensor.slinalg import Cholesky, CholeskyGrad, Eigvalsh, EigvalshGrad, Expm, ExpmGrad, Solve
 from theano.tensor.type import TensorType

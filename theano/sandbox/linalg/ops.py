@@ -61,6 +61,14 @@ class Hint(Op):
     Notes
     -----
     The canonical form of a graph has no such nodes: what they say moves to the graph's :class:`HintsFeature`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
+    >>> known = Hint(symmetric=True)(x)
+    >>> hints(known), known.eval({x: [[1.0, 2.0], [2.0, 1.0]]}).tolist()
+    ({'symmetric': True}, [[1.0, 2.0], [2.0, 1.0]])
     """
 
     __props__ = ("hints",)
@@ -93,6 +101,13 @@ def is_hint_node(node: Any) -> bool:
     ----------
     node : Apply
         Any node.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
+    >>> is_hint_node(hint(x, psd=True).owner), is_hint_node((x + x).owner)
+    (True, False)
     """
     return isinstance(node.op, Hint)
 
@@ -106,6 +121,12 @@ def hint(x: Any, **kwargs: Any) -> Any:
         Any variable.
     **kwargs
         What is true of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> is_symmetric(hint(T.dmatrix("x"), symmetric=True))
+    True
     """
     return Hint(**kwargs)(x)
 
@@ -139,6 +160,19 @@ class HintsFeature:
     ----------
     hints : dict
         Maps variables to dictionaries of what is known of them.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
+    >>> y = x + x
+    >>> fgraph = theano.gof.FunctionGraph([x], [y], clone=False)
+    >>> fgraph.attach_feature(HintsFeature())
+    >>> fgraph.hints_feature.add_hint(y, "symmetric", True)
+    >>> fgraph.replace(y, 2 * x)
+    >>> hints(fgraph.outputs[0])
+    {'symmetric': True}
     """
 
     def __init__(self) -> None:
@@ -195,6 +229,14 @@ def hints(variable: Any) -> dict[str, Any]:
     ----------
     variable : Variable
         Any variable.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
+    >>> x.tag.psd = True
+    >>> hints(x), hints(hint(x, symmetric=True)), hints(T.exp(x))
+    ({'psd': True}, {'symmetric': True}, {})
     """
     known: dict[str, Any] = {
         key: getattr(variable.tag, key) for key in ("psd", "symmetric") if getattr(variable.tag, key, None)
@@ -215,6 +257,13 @@ def is_psd(v: Any) -> bool:
     ----------
     v : Variable
         A matrix.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
+    >>> is_psd(psd(x)), is_psd(x)
+    (True, False)
     """
     return bool(hints(v).get("psd", False))
 
@@ -226,6 +275,13 @@ def is_symmetric(v: Any) -> bool:
     ----------
     v : Variable
         A matrix.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
+    >>> is_symmetric(psd(x)), is_symmetric(x)
+    (True, False)
     """
     return bool(hints(v).get("symmetric", False))
 
@@ -237,6 +293,13 @@ def is_positive(v: Any) -> bool:
     ----------
     v : Variable
         Any variable.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> is_positive(T.sqr(x)), is_positive(hint(x, positive=True)), is_positive(x)
+    (True, True, False)
     """
     node = v.owner
     if node is not None and isinstance(node.op, Elemwise):

@@ -132,6 +132,11 @@ class ScalarSoftsign(UnaryScalarOp):
     --------
     theano.tensor.nnet.softsign : Return ``x / (1 + abs(x))`` elementwise, for integers as floats that hold them.
     theano.tensor.nnet.scalar_softsign : An instance of it.
+
+    Examples
+    --------
+    >>> ScalarSoftsign.static_impl(3.0), ScalarSoftsign.static_impl(-1.0)
+    (0.75, -0.5)
     """
 
     nfunc_spec = None

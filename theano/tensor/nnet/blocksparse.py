@@ -80,6 +80,13 @@ class SparseBlockGemv(_BlockOp):
         the gradient of `SparseBlockGemv`.
     theano.tensor.nnet.sparse_block_dot : Return the product, plus a bias, of chosen blocks of vectors and matrices.
     theano.tensor.nnet.blocksparse.sparse_block_gemv : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> o, W, h = T.zeros((1, 1, 2)), T.arange(8.0).reshape((1, 2, 2, 2)), T.ones((1, 1, 2))
+    >>> [SparseBlockGemv()(o, W, h, [[0]], [[block]]).eval().ravel().tolist() for block in (0, 1)]
+    [[2.0, 4.0], [10.0, 12.0]]
     """
 
     def make_node(self, o: Any, W: Any, h: Any, inputIdx: Any, outputIdx: Any) -> Apply:
@@ -157,6 +164,14 @@ class SparseBlockOuter(_BlockOp):
     theano.tensor.nnet.blocksparse.SparseBlockGemv : ``o[b, j] += sum over i of dot(h[b, i], W[inputIdx[b, i],
         outputIdx[b, j]])``.
     theano.tensor.nnet.blocksparse.sparse_block_outer : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> blocks = T.zeros((1, 2, 2, 2))
+    >>> x, y = T.constant([[[1.0, 2.0]]]), T.constant([[[10.0, 20.0]]])
+    >>> SparseBlockOuter()(blocks, x, y, [[0]], [[1]]).eval()[0].tolist()
+    [[[0.0, 0.0], [0.0, 0.0]], [[10.0, 20.0], [20.0, 40.0]]]
     """
 
     def make_node(self, o: Any, x: Any, y: Any, xIdx: Any, yIdx: Any, alpha: Any = None) -> Apply:

@@ -51,6 +51,15 @@ class BNComposite(Composite):
     See Also
     --------
     theano.tensor.nnet.batch_normalization : Return ``(inputs - mean) * gamma / std + beta``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.tensor.elemwise import Elemwise
+    >>> x, mean, std, gamma, beta = T.dvectors("x", "mean", "std", "gamma", "beta")
+    >>> normal = Elemwise(BNComposite("float64"))(x, mean, std, gamma, beta)
+    >>> normal.eval({x: [7.0], mean: [1.0], std: [2.0], gamma: [10.0], beta: [0.5]}).tolist()
+    [30.5]
     """
 
     init_param = ("dtype",)
@@ -353,6 +362,15 @@ class AbstractBatchNormTrain(_Normalization):
     theano.tensor.nnet.bn.AbstractBatchNormInference : Batch normalization by given statistics; `batch_normalization_test`
         is what users call.
     theano.tensor.nnet.batch_normalization_train : Normalize inputs by their own mean and variance along some axes.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, one, zero = T.constant([[1.0], [5.0]]), T.ones((1, 1)), T.zeros((1, 1))
+    >>> outputs = AbstractBatchNormTrain(axes=(0,))(x, one, zero, 1e-5)
+    >>> normal, mean, inverse_of_std = (v.eval().round(4).tolist() for v in outputs)
+    >>> normal, mean, inverse_of_std
+    ([[-1.0], [1.0]], [[3.0]], [[0.5]])
     """
 
     def make_node(
@@ -445,6 +463,14 @@ class AbstractBatchNormInference(_Normalization):
     theano.tensor.nnet.batch_normalization_train : Normalize inputs by their own mean and variance along some axes.
     theano.tensor.nnet.bn.AbstractBatchNormTrainGrad : The gradient of `AbstractBatchNormTrain`'s first output with
         respect to inputs, scale and bias.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, one, zero = T.constant([[1.0], [5.0]]), T.ones((1, 1)), T.zeros((1, 1))
+    >>> normal = AbstractBatchNormInference(axes=(0,))(x, one, zero, 3 * one, 4 * one, 1e-5)
+    >>> normal.eval().round(4).tolist()
+    [[-1.0], [1.0]]
     """
 
     def make_node(
@@ -500,6 +526,15 @@ class AbstractBatchNormTrainGrad(_Normalization):
         is what users call.
     theano.tensor.nnet.bn.AbstractBatchNormTrain : Batch normalization by the statistics of the batch;
         `batch_normalization_train` is what users call.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, dy = T.constant([[-1.0], [-1.0], [1.0], [1.0]]), T.constant([[1.0], [0.0], [0.0], [0.0]])
+    >>> one, zero = T.ones((1, 1)), T.zeros((1, 1))
+    >>> of_x, of_scale, of_bias = AbstractBatchNormTrainGrad(axes=(0,))(x, dy, one, zero, one)
+    >>> of_x.eval().ravel().tolist(), of_scale.eval().tolist(), of_bias.eval().tolist()
+    ([0.5, -0.5, 0.0, 0.0], [[-1.0]], [[1.0]])
     """
 
     def make_node(self, x: Any, dy: Any, scale: Any, x_mean: Any, x_invstd: Any, epsilon: Any = 1e-4) -> Apply:

@@ -129,6 +129,15 @@ class ConvOp(Forward):
     theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
     theano.tensor.nnet.conv.gen_conv_code_unroll_batch_kern : Fail: the original makes its C code with this function;
         convolutions are instructions of the engine here.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> images, filters = T.ones((1, 1, 3, 3)), T.constant([[[[1.0, 2.0]]]])
+    >>> ConvOp(output_mode="valid")(images, filters).eval().tolist()
+    [[[[3.0, 3.0], [3.0, 3.0], [3.0, 3.0]]]]
+    >>> ConvOp.getOutputShape((3, 3), (1, 2), mode="full")
+    (3, 4)
     """
 
     __props__ = ("imshp", "kshp", "nkern", "bsize", "dx", "dy", "out_mode")
@@ -248,5 +257,12 @@ def gen_conv_code_unroll_batch_kern(d: Any, unroll_bsize: int = 1, unroll_ksize:
     --------
     theano.tensor.nnet.ConvOp : Convolution of images (batch, channels, rows, columns) with filters (output channels,
         channels, rows, columns).
+
+    Examples
+    --------
+    >>> gen_conv_code_unroll_batch_kern({})
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: ConvOp has no C code of its own; the engine's convolution chooses its loops by itself.
     """
     raise NotImplementedError("ConvOp has no C code of its own; the engine's convolution chooses its loops by itself.")

@@ -79,6 +79,13 @@ class DiagonalSubtensor(Op):
         gradient of `DiagonalSubtensor`.
     theano.tensor.nnet.conv3d2d.conv3d : Convolve movies with filters in space and time.
     theano.tensor.nnet.conv3d2d.diagonal_subtensor : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.arange(9).reshape((3, 3))
+    >>> DiagonalSubtensor()(x, 0, 1).eval().tolist()
+    [[6, 4, 2]]
     """
 
     __props__ = ("inplace",)
@@ -124,6 +131,12 @@ class IncDiagonalSubtensor(Op):
     theano.tensor.nnet.conv3d2d.DiagonalSubtensor : The diagonals of two axes, see `get_diagonal_subtensor_view`; the axes
         are inputs, constant int64 scalars.
     theano.tensor.nnet.conv3d2d.inc_diagonal_subtensor : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> IncDiagonalSubtensor()(T.zeros((2, 2)), 0, 1, T.ones((1, 2))).eval().tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
     """
 
     __props__ = ("inplace",)

@@ -285,6 +285,14 @@ class Forward(Convolution):
     --------
     theano.tensor.nnet.ConvOp : Convolution of images (batch, channels, rows, columns) with filters (output channels,
         channels, rows, columns).
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> images, filters = T.dtensor4s("images", "filters")
+    >>> node = T.nnet.conv2d(images, filters).owner
+    >>> isinstance(node.op, Forward), node.inputs == [images, filters]
+    (True, True)
     """
 
     operands = ("img", "kern")

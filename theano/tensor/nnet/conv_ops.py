@@ -88,6 +88,16 @@ class BaseAbstractConv(Convolution):
         with its parameters.
     theano.tensor.nnet.abstract_conv.AbstractConv_gradWeights : The gradient of `AbstractConv` with respect to the
         filters, with its parameters.
+
+    Examples
+    --------
+    >>> op = BaseAbstractConv(convdim=2, border_mode="half", subsample=(2, 2))
+    >>> op.border_mode, op.subsample, op.filter_dilation
+    ('half', (2, 2), (1, 1))
+    >>> BaseAbstractConv(convdim=2, subsample=(1, 1, 1))
+    Traceback (most recent call last):
+        ...
+    ValueError: subsample must have 2 elements, got (1, 1, 1)
     """
 
     __props__ = ("convdim", "border_mode", "subsample", "filter_flip", "imshp", "kshp", "filter_dilation", "num_groups",
@@ -249,6 +259,13 @@ class AbstractConv(Forward, BaseAbstractConv):
     theano.tensor.nnet.abstract_conv.AbstractConv_gradInputs : The gradient of `AbstractConv` with respect to the images,
         with its parameters.
     theano.tensor.nnet.abstract_conv.BaseAbstractConv : Base of the abstract Ops of convolution.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> rows_only = AbstractConv(convdim=2, border_mode=(1, 0))
+    >>> rows_only(T.ones((1, 1, 3, 1)), T.ones((1, 1, 3, 1))).eval().ravel().tolist()
+    [2.0, 3.0, 2.0]
     """
 
     def make_node(self, img: Any, kern: Any) -> Apply:
@@ -269,6 +286,16 @@ class AbstractConv_gradWeights(GradientOfWeights, BaseAbstractConv):
     theano.tensor.nnet.abstract_conv.BaseAbstractConv : Base of the abstract Ops of convolution.
     theano.tensor.nnet.abstract_conv.AbstractConv_gradInputs : The gradient of `AbstractConv` with respect to the images,
         with its parameters.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> images, filters = T.dtensor4s("images", "filters")
+    >>> top = T.nnet.conv2d(images, filters)
+    >>> node = theano.grad(top.sum(), filters).owner
+    >>> isinstance(node.op, AbstractConv_gradWeights), node.inputs[0] is images
+    (True, True)
     """
 
     def make_node(self, img: Any, topgrad: Any, shape: Any, add_assert_shape: bool = True) -> Apply:
@@ -291,6 +318,16 @@ class AbstractConv_gradInputs(GradientOfInputs, BaseAbstractConv):
         filters, with its parameters.
     theano.tensor.nnet.abstract_conv.AbstractConv : The convolution of images and filters; its parameters are those of
         `BaseAbstractConv`.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> images, filters = T.dtensor4s("images", "filters")
+    >>> top = T.nnet.conv2d(images, filters)
+    >>> node = theano.grad(top.sum(), images).owner
+    >>> isinstance(node.op, AbstractConv_gradInputs), node.inputs[0] is filters
+    (True, True)
     """
 
     def make_node(self, kern: Any, topgrad: Any, shape: Any, add_assert_shape: bool = True) -> Apply:
@@ -317,6 +354,15 @@ class AbstractConv2d(AbstractConv):
     theano.tensor.nnet.abstract_conv.AbstractConv2d_gradWeights : The gradient of `AbstractConv2d` with respect to the
         filters, with its parameters.
     theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> images, filters = T.arange(9.0).reshape((1, 1, 3, 3)), T.constant([[[[1.0, 0.0]]]])
+    >>> AbstractConv2d()(images, filters).eval()[0, 0].tolist()
+    [[1.0, 2.0], [4.0, 5.0], [7.0, 8.0]]
+    >>> AbstractConv2d(filter_flip=False)(images, filters).eval()[0, 0].tolist()
+    [[0.0, 1.0], [3.0, 4.0], [6.0, 7.0]]
     """
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1),
@@ -338,6 +384,13 @@ class AbstractConv2d_gradWeights(AbstractConv_gradWeights):
     theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
     theano.tensor.nnet.abstract_conv.AbstractConv2d_gradInputs : The gradient of `AbstractConv2d` with respect to the
         images, with its parameters.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> images, top = T.constant([[[[1.0, 2.0, 4.0]]]]), T.ones((1, 1, 1, 2))
+    >>> AbstractConv2d_gradWeights()(images, top, [1, 2]).eval().ravel().tolist()
+    [6.0, 3.0]
     """
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1),
@@ -360,6 +413,13 @@ class AbstractConv2d_gradInputs(AbstractConv_gradInputs):
         filters, with its parameters.
     theano.tensor.nnet.abstract_conv.AbstractConv2d : The convolution of two axes; its parameters are those of
         `BaseAbstractConv`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> filters, top = T.constant([[[[1.0, 2.0]]]]), T.ones((1, 1, 1, 2))
+    >>> AbstractConv2d_gradInputs()(filters, top, [1, 3]).eval().ravel().tolist()
+    [2.0, 3.0, 1.0]
     """
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1),
@@ -383,6 +443,13 @@ class AbstractConv3d(AbstractConv):
     theano.tensor.nnet.abstract_conv.AbstractConv3d_gradWeights : The gradient of `AbstractConv3d` with respect to the
         filters, with its parameters.
     theano.tensor.nnet.conv3d : Convolve a batch of volumes, each a stack of channels, with a set of filters.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> blocks, filters = T.ones((1, 1, 2, 2, 2)), T.ones((1, 1, 2, 2, 1))
+    >>> AbstractConv3d()(blocks, filters).eval().ravel().tolist()
+    [4.0, 4.0]
     """
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1, 1),
@@ -403,6 +470,13 @@ class AbstractConv3d_gradWeights(AbstractConv_gradWeights):
     theano.tensor.nnet.conv3d : Convolve a batch of volumes, each a stack of channels, with a set of filters.
     theano.tensor.nnet.abstract_conv.AbstractConv3d_gradInputs : The gradient of `AbstractConv3d` with respect to the
         images, with its parameters.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> blocks, top = T.constant([[[[[1.0, 2.0, 4.0]]]]]), T.ones((1, 1, 1, 1, 2))
+    >>> AbstractConv3d_gradWeights()(blocks, top, [1, 1, 2]).eval().ravel().tolist()
+    [6.0, 3.0]
     """
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1, 1),
@@ -424,6 +498,13 @@ class AbstractConv3d_gradInputs(AbstractConv_gradInputs):
         filters, with its parameters.
     theano.tensor.nnet.abstract_conv.AbstractConv3d : The convolution of three axes; its parameters are those of
         `BaseAbstractConv`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> filters, top = T.constant([[[[[1.0, 2.0]]]]]), T.ones((1, 1, 1, 1, 2))
+    >>> AbstractConv3d_gradInputs()(filters, top, [1, 1, 3]).eval().ravel().tolist()
+    [2.0, 3.0, 1.0]
     """
 
     def __init__(self, imshp: Any = None, kshp: Any = None, border_mode: Any = "valid", subsample: Any = (1, 1, 1),

@@ -23,6 +23,16 @@ class Correlation(Convolution):
     theano.tensor.nnet.corr.CorrelationGradInputs : The gradient with respect to the images.
     theano.tensor.nnet.corr.CorrelationGradWeights : The gradient with respect to the filters.
     theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> images, filters = T.dtensor4s("images", "filters")
+    >>> top = CorrMM()(images, filters)
+    >>> outputs = [top, *theano.grad(top.sum(), [images, filters])]
+    >>> [isinstance(v.owner.op, Correlation) for v in outputs]
+    [True, True, True]
     """
 
     __props__ = ("border_mode", "subsample", "filter_dilation", "num_groups", "unshared", "filter_flip")
@@ -92,6 +102,15 @@ class CorrelationGradWeights(GradientOfWeights, Correlation):
     --------
     theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
     theano.tensor.nnet.corr.CorrelationGradInputs : The gradient with respect to the images.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> images, filters = T.dtensor4s("images", "filters")
+    >>> node = theano.grad(CorrMM()(images, filters).sum(), filters).owner
+    >>> isinstance(node.op, CorrelationGradWeights), node.inputs[0] is images
+    (True, True)
     """
 
     def make_node(self, img: Any, topgrad: Any, shape: Any = None) -> Apply:
@@ -109,6 +128,15 @@ class CorrelationGradInputs(GradientOfInputs, Correlation):
     --------
     theano.tensor.nnet.corr.CorrelationGradWeights : The gradient with respect to the filters.
     theano.tensor.nnet.corr.Correlation : Base of the Ops that compute cross-correlations and their gradients.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> images, filters = T.dtensor4s("images", "filters")
+    >>> node = theano.grad(CorrMM()(images, filters).sum(), images).owner
+    >>> isinstance(node.op, CorrelationGradInputs), node.inputs[0] is filters
+    (True, True)
     """
 
     def make_node(self, kern: Any, topgrad: Any, shape: Any = None) -> Apply:
@@ -140,6 +168,12 @@ class BaseCorrMM(Correlation):
     --------
     theano.tensor.nnet.corr.CorrMM : Cross-correlation of images and filters of two axes, as matrix products.
     theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
+
+    Examples
+    --------
+    >>> op = BaseCorrMM(border_mode="half", subsample=(2, 2))
+    >>> op.pad, op.subsample, op.filter_flip
+    ('half', (2, 2), False)
     """
 
     def __init__(self, border_mode: Any = "valid", subsample: Any = (1, 1), filter_dilation: Any = (1, 1), num_groups: int = 1,
@@ -158,6 +192,13 @@ class CorrMM(Forward, BaseCorrMM):
     theano.tensor.nnet.conv2d : Convolve a batch of images, each a stack of channels, with a set of filters.
     theano.tensor.nnet.corr.BaseCorrMM : Base of the cross-correlation of two axes and its gradients.
     theano.tensor.nnet.corr.CorrMM_gradInputs : The gradient of `CorrMM` with respect to the images, with its parameters.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> images, filters = T.arange(4.0).reshape((1, 1, 1, 4)), T.constant([[[[1.0, 10.0]]]])
+    >>> CorrMM()(images, filters).eval().ravel().tolist()
+    [10.0, 21.0, 32.0]
     """
 
 
@@ -170,6 +211,13 @@ class CorrMM_gradWeights(CorrelationGradWeights, BaseCorrMM):
     --------
     theano.tensor.nnet.corr.CorrMM : Cross-correlation of images and filters of two axes, as matrix products.
     theano.tensor.nnet.corr.CorrMM_gradInputs : The gradient of `CorrMM` with respect to the images, with its parameters.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> images, top = T.arange(4.0).reshape((1, 1, 1, 4)), T.ones((1, 1, 1, 3))
+    >>> CorrMM_gradWeights()(images, top).eval().ravel().tolist()
+    [3.0, 6.0]
     """
 
 
@@ -183,6 +231,13 @@ class CorrMM_gradInputs(CorrelationGradInputs, BaseCorrMM):
     theano.tensor.nnet.corr.CorrMM_gradWeights : The gradient of `CorrMM` with respect to the filters, with its
         parameters.
     theano.tensor.nnet.corr.CorrMM : Cross-correlation of images and filters of two axes, as matrix products.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> filters, top = T.constant([[[[1.0, 10.0]]]]), T.ones((1, 1, 1, 3))
+    >>> CorrMM_gradInputs()(filters, top).eval().ravel().tolist()
+    [1.0, 11.0, 11.0, 10.0]
     """
 
 

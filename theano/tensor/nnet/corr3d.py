@@ -33,6 +33,12 @@ class BaseCorr3dMM(Correlation):
     --------
     theano.tensor.nnet.corr3d.Corr3dMM : Cross-correlation of images and filters of three axes, as matrix products.
     theano.tensor.nnet.conv3d : Convolve a batch of volumes, each a stack of channels, with a set of filters.
+
+    Examples
+    --------
+    >>> op = BaseCorr3dMM(border_mode=(1, 0, 0), subsample=(2, 1, 1))
+    >>> op.pad, op.subsample
+    (((1, 1), (0, 0), (0, 0)), (2, 1, 1))
     """
 
     def __init__(self, border_mode: Any = "valid", subsample: Any = (1, 1, 1), filter_dilation: Any = (1, 1, 1),
@@ -52,6 +58,13 @@ class Corr3dMM(Forward, BaseCorr3dMM):
     theano.tensor.nnet.corr3d.BaseCorr3dMM : Base of the cross-correlation of three axes and its gradients.
     theano.tensor.nnet.corr3d.Corr3dMM_gradInputs : The gradient of `Corr3dMM` with respect to the images, with its
         parameters.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> blocks, filters = T.arange(4.0).reshape((1, 1, 1, 1, 4)), T.constant([[[[[1.0, 10.0]]]]])
+    >>> Corr3dMM()(blocks, filters).eval().ravel().tolist()
+    [10.0, 21.0, 32.0]
     """
 
 
@@ -65,6 +78,13 @@ class Corr3dMM_gradWeights(CorrelationGradWeights, BaseCorr3dMM):
     theano.tensor.nnet.corr3d.Corr3dMM : Cross-correlation of images and filters of three axes, as matrix products.
     theano.tensor.nnet.corr3d.Corr3dMM_gradInputs : The gradient of `Corr3dMM` with respect to the images, with its
         parameters.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> blocks, top = T.arange(4.0).reshape((1, 1, 1, 1, 4)), T.ones((1, 1, 1, 1, 3))
+    >>> Corr3dMM_gradWeights()(blocks, top).eval().ravel().tolist()
+    [3.0, 6.0]
     """
 
 
@@ -78,6 +98,13 @@ class Corr3dMM_gradInputs(CorrelationGradInputs, BaseCorr3dMM):
     theano.tensor.nnet.corr3d.Corr3dMM_gradWeights : The gradient of `Corr3dMM` with respect to the filters, with its
         parameters.
     theano.tensor.nnet.corr3d.Corr3dMM : Cross-correlation of images and filters of three axes, as matrix products.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> filters, top = T.constant([[[[[1.0, 10.0]]]]]), T.ones((1, 1, 1, 1, 3))
+    >>> Corr3dMM_gradInputs()(filters, top).eval().ravel().tolist()
+    [1.0, 11.0, 11.0, 10.0]
     """
 
 

@@ -40,6 +40,15 @@ class CrossentropySoftmaxArgmax1HotWithBias(Op):
     theano.tensor.nnet.crossentropy_softmax_1hot_with_bias : Return the negative log-likelihood of the labels `y_idx`
         under the softmax of ``x + b``, and that softmax.
     theano.tensor.nnet.crossentropy_softmax_argmax_1hot_with_bias : An instance of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano.tensor as T
+    >>> x, b = T.constant([[0.0, 0.0], [0.0, 0.0]]), T.constant([0.0, np.log(3.0)])
+    >>> loss, softmax, best = CrossentropySoftmaxArgmax1HotWithBias()(x, b, [0, 1])
+    >>> loss.eval().round(4).tolist(), softmax.eval().round(4).tolist(), best.eval().tolist()
+    ([1.3863, 0.2877], [[0.25, 0.75], [0.25, 0.75]], [1, 1])
     """
 
     nin = 3
@@ -110,6 +119,13 @@ class CrossentropySoftmax1HotWithBiasDx(Op):
     theano.tensor.nnet.CrossentropySoftmaxArgmax1HotWithBias : The negative log-likelihood of labels under the softmax of
         ``x + b``.
     theano.tensor.nnet.crossentropy_softmax_1hot_with_bias_dx : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> softmax, labels = T.constant([[0.5, 0.5], [0.25, 0.75]]), T.constant([0, 0])
+    >>> CrossentropySoftmax1HotWithBiasDx()(T.ones(2), softmax, labels).eval().tolist()
+    [[-0.5, 0.5], [-0.75, 0.75]]
     """
 
     nin = 3
@@ -322,6 +338,13 @@ class CrossentropyCategorical1HotGrad(Op):
         distributions or labels.
     theano.tensor.nnet.CrossentropyCategorical1Hot : ``-log(coding_dist[i, true_one_of_n[i]])`` of each row ``i``.
     theano.tensor.nnet.crossentropy_categorical_1hot_grad : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> believed = T.constant([[0.5, 0.5], [0.25, 0.75]])
+    >>> CrossentropyCategorical1HotGrad()(T.ones(2), believed, [0, 0]).eval().tolist()
+    [[-2.0, 0.0], [-4.0, 0.0]]
     """
 
     __props__ = ()
@@ -369,6 +392,13 @@ class CrossentropyCategorical1Hot(Op):
     theano.tensor.nnet.categorical_crossentropy : Return the crossentropy between the rows of `coding_dist` and true
         distributions or labels.
     theano.tensor.nnet.crossentropy_categorical_1hot : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> believed = T.constant([[0.5, 0.5], [0.25, 0.75]])
+    >>> CrossentropyCategorical1Hot()(believed, [0, 0]).eval().round(4).tolist()
+    [0.6931, 1.3863]
     """
 
     __props__ = ()
@@ -532,6 +562,12 @@ class Prepend_scalar_constant_to_each_row(Op):
     theano.tensor.nnet.Prepend_scalar_to_each_row : The matrix with a column of a scalar, the first input, in front.
     theano.tensor.concatenate : Return the tensors of a list one after another along `axis`; see `join`.
     theano.tensor.nnet.prepend_0_to_each_row : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> Prepend_scalar_constant_to_each_row(1)(T.constant([[5.0, 6.0], [7.0, 8.0]])).eval().tolist()
+    [[1.0, 5.0, 6.0], [1.0, 7.0, 8.0]]
     """
 
     __props__ = ("val",)
@@ -570,6 +606,12 @@ class Prepend_scalar_to_each_row(Op):
     theano.tensor.concatenate : Return the tensors of a list one after another along `axis`; see `join`.
     theano.tensor.nnet.Prepend_scalar_constant_to_each_row : The matrix with a column of a constant in front.
     theano.tensor.nnet.prepend_scalar_to_each_row : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> Prepend_scalar_to_each_row()(9.0, T.constant([[5.0, 6.0], [7.0, 8.0]])).eval().tolist()
+    [[9.0, 5.0, 6.0], [9.0, 7.0, 8.0]]
     """
 
     __props__ = ()

@@ -92,6 +92,17 @@ class ConnectionistTemporalClassification(Op):
     See Also
     --------
     theano.tensor.nnet.ctc.ctc : Return the loss of connectionist temporal classification of each sequence of a batch.
+
+    Examples
+    --------
+    >>> import math
+    >>> import numpy as np
+    >>> import theano.tensor as T
+    >>> activations = T.zeros((2, 1, 2), dtype="float32")
+    >>> labels, lengths = T.constant(np.int32([[1]])), T.constant(np.int32([2]))
+    >>> loss = ConnectionistTemporalClassification(compute_grad=False)(activations, labels, lengths)
+    >>> round(float(loss.eval()[0]), 4), round(-math.log(3 / 4), 4)
+    (0.2877, 0.2877)
     """
 
     __props__ = ("compute_grad",)

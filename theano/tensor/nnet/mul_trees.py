@@ -50,6 +50,13 @@ def is_mul(var: Any) -> list[Any] | None:
     ----------
     var : TensorVariable
         Any variable.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.dscalars("x", "y")
+    >>> is_mul(x * y), is_mul(x + y)
+    ([x, y], None)
     """
     return _arguments(var, T.mul)
 
@@ -61,6 +68,13 @@ def is_neg(var: Any) -> Any:
     ----------
     var : TensorVariable
         Any variable.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> is_neg(-x), is_neg(x * -1), is_neg(x)
+    (x, x, None)
     """
     negated = _arguments(var, T.neg)
     if negated:
@@ -80,6 +94,13 @@ def is_exp(var: Any) -> tuple[bool, Any] | None:
     ----------
     var : TensorVariable
         Any variable.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> is_exp(T.exp(x)), is_exp(-T.exp(x)), is_exp(x)
+    ((False, x), (True, x), None)
     """
     inner = is_neg(var)
     argument = _arguments(var if inner is None else inner, T.exp)
@@ -95,6 +116,13 @@ def is_1pexp(t: Any, only_process_constants: bool = True) -> tuple[bool, Any] | 
         Any variable.
     only_process_constants : bool, optional
         Whether the 1 has to be a constant, or may be a graph that is known to be 1.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> is_1pexp(1 + T.exp(x)), is_1pexp(2 + T.exp(x))
+    ((False, x), None)
     """
     terms = _arguments(t, T.add) or []
     for one, other in (terms, terms[::-1]) if len(terms) == 2 else ():
@@ -118,6 +146,13 @@ def partition_num_or_denom(r: Any, f: Callable[[Any], tuple[bool, Any] | None]) 
     -------
     list, list, bool
         What `f` gives, the rest, and whether an odd number of the first is negated.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.dscalars("x", "y")
+    >>> partition_num_or_denom(T.mul(T.exp(x), y, -T.exp(y)), is_exp)
+    ([x, y], [y], True)
     """
     found, rest, negative = [], [], False
     for factor in is_mul(r) or [r]:
@@ -167,6 +202,14 @@ def compute_mul(tree: Sequence[Any]) -> Any:
     ------
     AssertionError
         If the tree has leaves that were removed.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x, y = T.dscalars("x", "y")
+    >>> theano.pp(compute_mul([True, [[False, x], [False, y]]]))
+    '(-(x * y))'
     """
     negative, inner = tree
     if inner is None:
@@ -182,6 +225,13 @@ def simplify_mul(tree: Sequence[Any]) -> list[Any]:
     ----------
     tree : list
         As :func:`parse_mul_tree` makes it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> simplify_mul([True, [[False, None], [True, x]]])
+    [False, x]
     """
     negative, inner = _without_removed(tree)
     return [negative, 1.0 if inner is None else inner]
@@ -227,6 +277,16 @@ def replace_leaf(arg: Any, leaves: list[Any], new_leaves: list[Any], op: Callabl
     -------
     bool
         Whether there was one.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> leaf = [False, T.exp(-x)]
+    >>> replace_leaf(x, [(-x, leaf)], [], T.nnet.sigmoid, False)
+    True
+    >>> leaf
+    [False, sigmoid.0]
     """
     for i, (argument, leaf) in enumerate(leaves):
         if _opposite(argument, arg):
@@ -265,6 +325,17 @@ def perform_sigm_times_exp(tree: list[Any]) -> bool:
     -------
     bool
         Whether something was replaced.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> tree = parse_mul_tree(T.exp(x) * T.nnet.sigmoid(-x))
+    >>> perform_sigm_times_exp(tree)
+    True
+    >>> theano.pp(compute_mul(simplify_mul(tree)))
+    'sigmoid(x)'
     """
     exponentials: list[Any] = []
     sigmoids: list[Any] = []

@@ -50,6 +50,11 @@ def window_offset(mode: str, length: Any) -> Any:
     --------
     theano.tensor.nnet.neighbours.images2neibs : Return the rectangular neighbourhoods in images as the rows of a matrix.
     theano.tensor.nnet.neighbours.window_count : Return the number of windows along one axis of an image.
+
+    Examples
+    --------
+    >>> [window_offset(mode, 5) for mode in ("valid", "half", "full")]
+    [0, 2, 4]
     """
     if mode == "full":
         return length - 1
@@ -78,6 +83,17 @@ def window_count(mode: str, size: int, length: int, step: int, what: str) -> int
     theano.tensor.nnet.neighbours.window_offset : Return how far before an image's first pixel the first window of
         `length` pixels begins.
     theano.tensor.nnet.neighbours.images2neibs : Return the rectangular neighbourhoods in images as the rows of a matrix.
+
+    Examples
+    --------
+    >>> window_count("valid", size=6, length=2, step=2, what="rows")
+    3
+    >>> window_count("ignore_borders", size=7, length=2, step=2, what="rows")
+    3
+    >>> window_count("valid", size=7, length=2, step=2, what="rows")
+    Traceback (most recent call last):
+        ...
+    TypeError: Images2Neibs: in mode valid neib_shape, 2 rows, and neib_step, 2, do not cover images of 7 rows
     """
     if mode == "wrap_centered":
         if length % 2 == 0:
@@ -116,6 +132,15 @@ class Images2Neibs(Op):
     theano.tensor.nnet.neighbours.Images2NeibsGrad : The gradient of `Images2Neibs` with respect to the images: to each
         pixel the sum over its neighbourhoods.
     theano.tensor.nnet.neighbours.images2neibs : Return the rectangular neighbourhoods in images as the rows of a matrix.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> image = T.arange(8).reshape((1, 1, 2, 4))
+    >>> Images2Neibs()(image, [2, 2]).eval().tolist()
+    [[0, 1, 4, 5], [2, 3, 6, 7]]
+    >>> Images2Neibs()(image, [1, 2], [1, 1]).eval().shape
+    (6, 2)
     """
 
     __props__ = ("mode",)
@@ -200,6 +225,13 @@ class Images2NeibsGrad(Op):
     --------
     theano.tensor.nnet.neighbours.images2neibs : Return the rectangular neighbourhoods in images as the rows of a matrix.
     theano.tensor.nnet.neighbours.Images2Neibs : The neighbourhoods in images as rows of a matrix; see `images2neibs`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> image = T.zeros((1, 1, 1, 3))
+    >>> Images2NeibsGrad()(image, T.ones((2, 2)), [1, 2], [1, 1]).eval().ravel().tolist()
+    [1.0, 2.0, 1.0]
     """
 
     __props__ = ("mode",)

@@ -57,6 +57,11 @@ class UltraFastScalarSigmoid(scal.UnaryScalarOp):
     theano.tensor.nnet.ultra_fast_sigmoid : Return an approximation of the sigmoid of `a`, between 0.00247262315663 and
         0.997527376843.
     theano.tensor.nnet.ultra_fast_scalar_sigmoid : An instance of it.
+
+    Examples
+    --------
+    >>> [round(UltraFastScalarSigmoid.st_impl(x), 4) for x in (-10.0, 0.0, 1.0)]
+    [0.0025, 0.5, 0.75]
     """
 
     nfunc_spec = None

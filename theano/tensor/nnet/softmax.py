@@ -92,6 +92,13 @@ class SoftmaxWithBias(Op):
     --------
     theano.tensor.nnet.Softmax : ``exp(x) / sum(exp(x))`` of each row.
     theano.tensor.nnet.softmax_with_bias : An instance of it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano.tensor as T
+    >>> SoftmaxWithBias()(T.zeros((1, 2)), T.constant([0.0, np.log(3.0)])).eval().round(4).tolist()
+    [[0.25, 0.75]]
     """
 
     nin = 2
@@ -149,6 +156,13 @@ class SoftmaxGrad(Op):
     theano.tensor.nnet.softmax : Return ``exp(c) / sum(exp(c))`` of each row of a matrix, computed without overflow.
     theano.tensor.nnet.Softmax : ``exp(x) / sum(exp(x))`` of each row.
     theano.tensor.nnet.softmax_grad : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> probabilities = T.constant([[0.5, 0.5]])
+    >>> SoftmaxGrad()(T.constant([[1.0, 0.0]]), probabilities).eval().tolist()
+    [[0.25, -0.25]]
     """
 
     nin = 2

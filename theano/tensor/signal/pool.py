@@ -353,6 +353,15 @@ class Pool(_Pooling):
     Notes
     -----
     NaN is the maximum of a window that has one. Averages of integers are rounded towards zero.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.constant([[[[1.0, 9.0, 5.0, 3.0, 8.0]]]])
+    >>> [Pool(ignore_border=True, mode=mode)(x, [1, 2]).eval().ravel().tolist() for mode in ("max", "sum")]
+    [[9.0, 5.0], [10.0, 8.0]]
+    >>> Pool(ignore_border=False)(x, [1, 2]).eval().ravel().tolist()
+    [9.0, 5.0, 8.0]
     """
 
     def make_node(self, x: Any, ws: Any, stride: Any = None, pad: Any = None) -> Apply:
@@ -405,6 +414,15 @@ class PoolGrad(_Pooling):
     --------
     theano.tensor.signal.pool.MaxPoolGrad : The gradient of the maxima of windows: each element that equals one gets its
         gradient, of equal ones each.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dtensor4("x")
+    >>> pooled = [T.signal.pool.pool_2d(x, (2, 2), ignore_border=True, mode=mode) for mode in ("max", "sum")]
+    >>> [isinstance(theano.grad(y.sum(), x).owner.op, PoolGrad) for y in pooled]
+    [True, True]
     """
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
@@ -427,6 +445,14 @@ class MaxPoolGrad(PoolGrad):
     theano.tensor.signal.pool.Pool : The maximum, sum or average of each window of images.
     theano.tensor.signal.pool.PoolGrad : The base of the gradients of pooling with respect to images, which have their
         shape and dtype.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, top = T.constant([[[[1.0, 9.0, 5.0, 3.0]]]]), T.constant([[[[10.0, 20.0]]]])
+    >>> largest = Pool(ignore_border=True)(x, [1, 2])
+    >>> MaxPoolGrad(ignore_border=True)(x, largest, top, [1, 2]).eval().ravel().tolist()
+    [0.0, 10.0, 20.0, 0.0]
     """
 
     modes = ("max",)
@@ -473,6 +499,13 @@ class AveragePoolGrad(PoolGrad):
     theano.tensor.signal.pool.pool_2d : Downscale images over their last two dimensions.
     theano.tensor.signal.pool.MaxPoolGrad : The gradient of the maxima of windows: each element that equals one gets its
         gradient, of equal ones each.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> images, top = T.zeros((1, 1, 2, 4)), T.constant([[[[4.0, 8.0]]]])
+    >>> AveragePoolGrad(ignore_border=True)(images, top, [2, 2]).eval()[0, 0].tolist()
+    [[1.0, 1.0, 2.0, 2.0], [1.0, 1.0, 2.0, 2.0]]
     """
 
     modes = LINEAR_MODES
@@ -516,6 +549,14 @@ class DownsampleFactorMaxGradGrad(_Pooling):
     theano.tensor.signal.pool.MaxPoolRop : The R-operator of the maxima of windows: what is at the first maximum of each.
     theano.tensor.signal.pool.MaxPoolGrad : The gradient of the maxima of windows: each element that equals one gets its
         gradient, of equal ones each.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, of_x = T.constant([[[[1.0, 9.0, 5.0, 3.0]]]]), T.constant([[[[10.0, 20.0, 30.0, 40.0]]]])
+    >>> largest = Pool(ignore_border=True)(x, [1, 2])
+    >>> DownsampleFactorMaxGradGrad(ignore_border=True)(x, largest, of_x, [1, 2]).eval().ravel().tolist()
+    [20.0, 30.0]
     """
 
     modes = ("max",)
@@ -559,6 +600,13 @@ class MaxPoolRop(_Pooling):
     theano.tensor.signal.pool.MaxPoolGrad : The gradient of the maxima of windows: each element that equals one gets its
         gradient, of equal ones each.
     theano.tensor.signal.pool.DownsampleFactorMaxGradGrad : The gradient of `MaxPoolGrad` with respect to its gradient.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, direction = T.constant([[[[1.0, 9.0, 5.0, 3.0]]]]), T.constant([[[[10.0, 20.0, 30.0, 40.0]]]])
+    >>> MaxPoolRop(ignore_border=True)(x, direction, [1, 2]).eval().ravel().tolist()
+    [20.0, 30.0]
     """
 
     modes = ("max",)

@@ -34,6 +34,13 @@ def inplace_func(
     ----------
     inputs, outputs, mode, allow_input_downcast, on_unused_input, name : sequence
         As for :func:`theano.function`.
+
+    Examples
+    --------
+    >>> x = tensor.dvector("x")
+    >>> f = inplace_func([theano.In(x, mutable=True)], tensor.inplace.exp_inplace(x))
+    >>> f([0.0]).tolist()
+    [1.0]
     """
     return theano.function(
         inputs,
@@ -57,6 +64,11 @@ def eval_outputs(outputs: Sequence[Any], ops: Any = (), mode: Any = None) -> Any
         Not used.
     mode : Mode, optional
         In which to compile.
+
+    Examples
+    --------
+    >>> int(eval_outputs([tensor.constant(2) + 3])), len(eval_outputs([tensor.zeros(2), tensor.ones(2)]))
+    (5, 2)
     """
     results = inplace_func([], outputs, mode=mode)()
     return results[0] if len(results) == 1 else results
@@ -71,6 +83,12 @@ def get_numeric_subclasses(cls: Any = np.number, ignore: set[Any] | None = None)
         Where to begin.
     ignore : set of int, optional
         Numbers of dtypes to leave out; those that are found are added.
+
+    Examples
+    --------
+    >>> found = get_numeric_subclasses(np.unsignedinteger)
+    >>> np.uint8 in found, np.int8 in found, np.unsignedinteger in found
+    (True, False, False)
     """
     ignore = set() if ignore is None else ignore
     result = []
@@ -94,6 +112,11 @@ def get_numeric_types(
         The kinds.
     only_theano_types : bool, optional
         Whether to leave out others.
+
+    Examples
+    --------
+    >>> sorted(np.dtype(cls).name for cls in get_numeric_types(with_int=False))
+    ['float16', 'float32', 'float64']
     """
     known = {t.dtype for t in theano.scalar.all_types} if hasattr(theano.scalar.all_types[0], "dtype") else set(
         map(str, theano.scalar.all_types)
@@ -113,7 +136,14 @@ def get_numeric_types(
 
 
 def safe_make_node(op: Any, *inputs: Any) -> Any:
-    """Return the node of `op` applied to `inputs`, which may be a function that returns a variable."""
+    """Return the node of `op` applied to `inputs`, which may be a function that returns a variable.
+
+    Examples
+    --------
+    >>> x = tensor.dmatrix("x")
+    >>> safe_make_node(lambda v: [tensor.exp(v), tensor.log(v)], x).op
+    Elemwise{exp,no_inplace}
+    """
     node = op(*inputs)
     return node[0].owner if isinstance(node, list) else node.owner
 
@@ -125,6 +155,12 @@ def upcast_float16_ufunc(fn: Callable[..., Any]) -> Callable[..., Any]:
     ----------
     fn : callable
         A function of NumPy that takes a dtype.
+
+    Examples
+    --------
+    >>> halves = np.ones(2, "float16")
+    >>> np.add(halves, halves).dtype, upcast_float16_ufunc(np.add)(halves, halves).dtype
+    (dtype('float16'), dtype('float32'))
     """
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -142,6 +178,12 @@ def upcast_int8_nfunc(fn: Callable[..., Any]) -> Callable[..., Any]:
     ----------
     fn : callable
         A function of arrays.
+
+    Examples
+    --------
+    >>> small = np.ones(2, "int8")
+    >>> np.exp(small).dtype, upcast_int8_nfunc(np.exp)(small).dtype
+    (dtype('float16'), dtype('float32'))
     """
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -205,6 +247,12 @@ def makeTester(
     -------
     type
         A subclass of TestCase.
+
+    Examples
+    --------
+    >>> TraceTester = makeTester("TraceTester", tensor.nlinalg.trace, np.trace, good={"square": (np.eye(3),)})
+    >>> unittest.defaultTestLoader.loadTestsFromTestCase(TraceTester).run(unittest.TestResult())
+    <unittest.result.TestResult run=5 errors=0 failures=0>
     """
     cases: dict[str, Any] = {
         "checks": checks or {},
@@ -316,7 +364,14 @@ def makeTester(
 
 
 def rand(*shape: int) -> Any:
-    """Return floats between -1 and 1, also as shape ()."""
+    """Return floats between -1 and 1, also as shape ().
+
+    Examples
+    --------
+    >>> values = rand(100)
+    >>> values.shape, bool((abs(values) <= 1).all()), rand().shape
+    ((100,), True, ())
+    """
     return np.asarray(np.random.rand(*shape) * 2 - 1, dtype=config.floatX)
 
 
@@ -329,6 +384,11 @@ def rand_nonzero(shape: Sequence[int], eps: float = 3e-4) -> Any:
         That of the array.
     eps : float, optional
         The least distance.
+
+    Examples
+    --------
+    >>> bool((abs(rand_nonzero((100,), eps=0.1)) >= 0.1).all())
+    True
     """
     values = np.asarray(np.random.rand(*shape) * (1 - eps) + eps * (np.random.rand(*shape) >= 0.5), dtype=config.floatX)
     signs = np.where(np.random.rand(*shape) >= 0.5, 1, -1)
@@ -336,22 +396,49 @@ def rand_nonzero(shape: Sequence[int], eps: float = 3e-4) -> Any:
 
 
 def randint(*shape: int) -> Any:
-    """Return integers from -5 to 5."""
+    """Return integers from -5 to 5.
+
+    Examples
+    --------
+    >>> sorted(set(randint(1000).tolist()))
+    [-5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5]
+    """
     return np.random.randint(-5, 6, shape)
 
 
 def randuint32(*shape: int) -> Any:
-    """Return uint32 from 0 to 4."""
+    """Return uint32 from 0 to 4.
+
+    Examples
+    --------
+    >>> values = randuint32(1000)
+    >>> values.dtype, sorted(set(values.tolist()))
+    (dtype('uint32'), [0, 1, 2, 3, 4])
+    """
     return np.array(np.random.randint(5, size=shape), dtype=np.uint32)
 
 
 def randuint16(*shape: int) -> Any:
-    """Return uint16 from 0 to 4."""
+    """Return uint16 from 0 to 4.
+
+    Examples
+    --------
+    >>> values = randuint16(1000)
+    >>> values.dtype, sorted(set(values.tolist()))
+    (dtype('uint16'), [0, 1, 2, 3, 4])
+    """
     return np.array(np.random.randint(5, size=shape), dtype=np.uint16)
 
 
 def randcomplex(*shape: int) -> Any:
-    """Return complex numbers with parts between 0 and 1."""
+    """Return complex numbers with parts between 0 and 1.
+
+    Examples
+    --------
+    >>> values = randcomplex(100)
+    >>> values.dtype, bool((0 <= values.imag).all() and (values.imag < 1).all())
+    (dtype('complex128'), True)
+    """
     return np.asarray(np.random.rand(*shape) + 1j * np.random.rand(*shape), dtype=np.complex128)
 
 
@@ -364,12 +451,23 @@ def randcomplex_nonzero(shape: Sequence[int], eps: float = 1e-4) -> Any:
         That of the array.
     eps : float, optional
         The least distance of the real part.
+
+    Examples
+    --------
+    >>> bool((abs(randcomplex_nonzero((100,), eps=0.1).real) >= 0.1).all())
+    True
     """
     return np.asarray(rand_nonzero(shape, eps) + 1j * rand_nonzero(shape, eps), dtype=np.complex128)
 
 
 def randint_nonzero(*shape: int) -> Any:
-    """Return integers from -5 to 5 without 0."""
+    """Return integers from -5 to 5 without 0.
+
+    Examples
+    --------
+    >>> sorted(set(randint_nonzero(1000).tolist()))
+    [-5, -4, -3, -2, -1, 1, 2, 3, 4, 5]
+    """
     values = np.random.randint(-5, 5, shape)
     return values + (values >= 0)
 
@@ -383,6 +481,12 @@ def rand_ranged(min: float, max: float, shape: Sequence[int]) -> Any:
         The limits.
     shape : sequence of int
         That of the array.
+
+    Examples
+    --------
+    >>> values = rand_ranged(10, 11, (100,))
+    >>> bool((10 <= values).all() and (values <= 11).all())
+    True
     """
     return np.asarray(np.random.rand(*shape) * (max - min) + min, dtype=config.floatX)
 
@@ -396,6 +500,11 @@ def randint_ranged(min: int, max: int, shape: Sequence[int]) -> Any:
         The limits.
     shape : sequence of int
         That of the array.
+
+    Examples
+    --------
+    >>> sorted(set(randint_ranged(7, 9, (1000,)).tolist()))
+    [7, 8, 9]
     """
     return np.random.randint(min, max + 1, tuple(shape))
 
@@ -409,6 +518,12 @@ def randc128_ranged(min: float, max: float, shape: Sequence[int]) -> Any:
         The limits.
     shape : sequence of int
         That of the array.
+
+    Examples
+    --------
+    >>> values = randc128_ranged(10, 11, (100,))
+    >>> values.dtype, bool((values.imag == 0).all())
+    (dtype('complex128'), True)
     """
     return np.asarray(np.random.rand(*shape) * (max - min) + min, dtype="complex128")
 
@@ -427,6 +542,15 @@ def rand_of_dtype(shape: Sequence[int], dtype: str) -> Any:
     ------
     TypeError
         If there are no random numbers of that dtype.
+
+    Examples
+    --------
+    >>> str(rand_of_dtype((2,), "uint8").dtype), str(rand_of_dtype((2,), "complex64").dtype)
+    ('uint8', 'complex64')
+    >>> rand_of_dtype((2,), "str")
+    Traceback (most recent call last):
+        ...
+    TypeError: no random numbers of dtype 'str'
     """
     if dtype in tensor.discrete_dtypes:
         return randint(*shape).astype(dtype)
@@ -446,6 +570,13 @@ def check_floatX(inputs: Sequence[Any], rval: Any) -> Any:
         What was computed with.
     rval : ndarray
         What was computed.
+
+    Examples
+    --------
+    >>> values = np.ones(2)
+    >>> with config.change_flags(floatX="float32", cast_policy="numpy+floatX"):
+    ...     check_floatX([np.ones(2, "float32")], values).dtype, check_floatX([values], values).dtype
+    (dtype('float32'), dtype('float64'))
     """
     is_float64 = getattr(rval, "dtype", None) == "float64" and config.cast_policy == "numpy+floatX"
     if is_float64 and config.floatX == "float32" and all(getattr(x, "dtype", None) != "float64" for x in inputs):
@@ -478,6 +609,15 @@ def makeBroadcastTester(
     -------
     type
         A subclass of TestCase.
+
+    Examples
+    --------
+    >>> SquareTester = makeBroadcastTester(
+    ...     tensor.sqr, np.square, name="Square", good={"matrix": (np.ones((2, 3)),)}, grad={"vector": (np.ones(2),)}
+    ... )
+    >>> result = unittest.TestResult()
+    >>> unittest.defaultTestLoader.loadTestsFromTestCase(SquareTester).run(result)
+    <unittest.result.TestResult run=5 errors=0 failures=0>
     """
     checks = dict(checks or {})
     name = str(op) if name is None else name
@@ -524,6 +664,12 @@ def multi_dtype_checks(
     ------
     tuple
         The name, and the pair.
+
+    Examples
+    --------
+    >>> for name, (a, b) in multi_dtype_checks((2, 3), (3,), ["int8", "float32"], nameprefix="dot"):
+    ...     print(name, a.dtype, a.shape, b.dtype, b.shape)
+    dot_int8_float32 int8 (2, 3) float32 (3,)
     """
     import itertools
 
@@ -547,6 +693,14 @@ def multi_dtype_cast_checks(shape: Sequence[int], dtypes: Sequence[str] = tuple(
     ------
     tuple
         The name, and the pair.
+
+    Examples
+    --------
+    >>> for name, (array, dtype) in multi_dtype_cast_checks((2,), ["int8", "float32", "float64"], nameprefix="cast"):
+    ...     print(name, array.dtype, dtype)
+    cast_int8_float32 int8 float32
+    cast_int8_float64 int8 float64
+    cast_float32_float64 float32 float64
     """
     import itertools
 
