@@ -23,6 +23,18 @@ class InconsistencyError(Exception):
     theano.FunctionGraph : A graph between inputs and outputs, whose changes are told to features.
     theano.gof.Feature : The base class of features.  Its callbacks do nothing.
     theano.gof.DestroyHandler : Sees to it that in-place Ops do no harm.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import DestroyHandler
+    >>> x = T.vector("x")
+    >>> both = [T.inplace.exp_inplace(x), T.inplace.sqr_inplace(x)]
+    >>> fgraph = FunctionGraph([x], both, features=[DestroyHandler()])
+    >>> fgraph.toposort()
+    Traceback (most recent call last):
+        ...
+    theano.gof.fg.InconsistencyError: Multiple destroyers of x
     """
 
     __module__ = "theano.gof.fg"
