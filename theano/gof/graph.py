@@ -646,7 +646,7 @@ def get_test_value(v: Any) -> Any:
     >>> get_test_value(T.dscalar("y"))
     Traceback (most recent call last):
         ...
-    AttributeError: y has no test value
+    AttributeError: y has no test value...
     """
     v = as_variable(v)
     if isinstance(v, Constant):
