@@ -154,11 +154,12 @@ def register_OutputGuard_c_code(type: Any) -> None:
 
     Examples
     --------
-    >>> from theano.gof import Type
-    >>> class Table(Type):
+    >>> import theano
+    >>> class Table(theano.Type):
     ...     pass
-    >>> print(register_OutputGuard_c_code(Table))
-    None
+    >>> register_OutputGuard_c_code(Table)
+    >>> theano.compile.OutputGuard()(Table()("prices")).owner
+    OutputGuard(prices)
     """
 
 
