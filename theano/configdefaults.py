@@ -78,7 +78,13 @@ def short_platform() -> str:
 
 
 class _CompiledirWords(dict):
-    """The keys of compiledir_format, each computed when it is used: some of them are slow to find out."""
+    """The keys of compiledir_format, each computed when it is used: some of them are slow to find out.
+
+    Examples
+    --------
+    >>> "in %(device)s-%(theano_version)s" % compiledir_format_dict
+    'in cpu-...'
+    """
 
     keys_ = (
         "platform",
@@ -147,7 +153,14 @@ def __getattr__(name: str) -> Any:
 
 
 def default_cxx() -> str:
-    """Return the full path of the C++ compiler, or an empty string where there is none."""
+    """Return the full path of the C++ compiler, or an empty string where there is none.
+
+    Examples
+    --------
+    >>> path = default_cxx()
+    >>> path == "" or os.path.isfile(path)
+    True
+    """
     names = ("clang++", "g++") if sys.platform == "darwin" else ("g++", "clang++", "c++")
     if sys.platform == "win32":
         from shutil import which
@@ -170,6 +183,11 @@ def warn_cxx(val: str) -> bool:
     -------
     bool
         True: the value is taken all the same.
+
+    Examples
+    --------
+    >>> warn_cxx("clang++")
+    True
     """
     if sys.platform == "darwin" and val and "clang++" not in val:
         TheanoConfigWarning.warn(f"cxx={val}: only clang++ is supported on a Mac.")
@@ -177,7 +195,13 @@ def warn_cxx(val: str) -> bool:
 
 
 def get_home_dir() -> str:
-    """Return the user's home directory."""
+    """Return the user's home directory.
+
+    Examples
+    --------
+    >>> get_home_dir() == os.environ.get("HOME", os.path.expanduser("~"))
+    True
+    """
     return os.environ.get("HOME") or os.path.expanduser("~")
 
 
@@ -191,12 +215,24 @@ default_base_compiledir = _default_base_compiledir()
 
 
 def default_compiledirname() -> str:
-    """Return ``compiledir_format`` with its keys filled in, as the name of a directory."""
+    """Return ``compiledir_format`` with its keys filled in, as the name of a directory.
+
+    Examples
+    --------
+    >>> default_compiledirname().startswith("compiledir_")
+    True
+    """
     return re.sub(r"[()\s,]+", "_", config.compiledir_format % compiledir_format_dict)
 
 
 def default_compiledir() -> str:
-    """Return ``base_compiledir/compiledir_format``, the format's keys filled in."""
+    """Return ``base_compiledir/compiledir_format``, the format's keys filled in.
+
+    Examples
+    --------
+    >>> os.path.dirname(default_compiledir()) == config.base_compiledir
+    True
+    """
     return os.path.join(config.base_compiledir, default_compiledirname())
 
 
@@ -207,6 +243,11 @@ def filter_base_compiledir(path: str) -> str:
     ----------
     path : str
         What the flag ``base_compiledir`` says.
+
+    Examples
+    --------
+    >>> filter_base_compiledir("~/theano") == os.path.expanduser("~/theano")
+    True
     """
     return os.path.expanduser(str(path))
 
@@ -223,6 +264,13 @@ def filter_compiledir(path: str) -> str:
     ------
     ValueError
         If it cannot be made, or not be read, written and listed.
+
+    Examples
+    --------
+    >>> path = filter_compiledir("cache")
+    >>> os.path.isabs(path), os.path.isdir("cache")
+    (True, True)
+    >>> os.rmdir(path)
     """
     path = os.path.realpath(os.path.expanduser(path))
     try:
@@ -263,6 +311,13 @@ def is_valid_check_preallocated_output_param(param: Any) -> bool:
     ----------
     param : object
         What the flag says.
+
+    Examples
+    --------
+    >>> is_valid_check_preallocated_output_param("initial:strided")
+    True
+    >>> is_valid_check_preallocated_output_param("initial,strided")
+    False
     """
     if not isinstance(param, str):
         return False
@@ -296,6 +351,11 @@ def good_seed_param(seed: Any) -> bool:
     ----------
     seed : object
         What the flag ``unittests.rseed`` says.
+
+    Examples
+    --------
+    >>> good_seed_param("42"), good_seed_param("random"), good_seed_param("a seed")
+    (True, True, False)
     """
     if seed == "random":
         return True
@@ -313,6 +373,11 @@ def floatX_convert(s: str) -> str:
     ----------
     s : str
         What the flag ``floatX`` says.
+
+    Examples
+    --------
+    >>> floatX_convert("32"), floatX_convert("float64")
+    ('float32', 'float64')
     """
     return f"float{s}" if s in ("16", "32", "64") else s
 
@@ -329,6 +394,15 @@ def filter_vm_lazy(val: Any) -> bool | None:
     ------
     ValueError
         It is neither None, False nor True.
+
+    Examples
+    --------
+    >>> filter_vm_lazy("True"), filter_vm_lazy("None")
+    (True, None)
+    >>> filter_vm_lazy("1")
+    Traceback (most recent call last):
+        ...
+    ValueError: Valid values for an vm.lazy parameter should be None, False or True, not `1`.
     """
     for value in (None, False, True):
         if val is value or val == str(value):
@@ -710,6 +784,11 @@ def split_version(version: str) -> tuple[int, ...]:
     ----------
     version : str
         ``'0.9.0'``, say.
+
+    Examples
+    --------
+    >>> split_version("1.0.5"), split_version("0.9.0") < split_version("0.10.0")
+    ((1, 0, 5), True)
     """
     return tuple(int(part) for part in version.split("."))
 
@@ -721,6 +800,11 @@ def warn_default(version: str) -> bool:
     ----------
     version : str
         The release.
+
+    Examples
+    --------
+    >>> warn_default("0.1"), warn_default("99.0")
+    (False, True)
     """
     since = config.warn.ignore_bug_before
     if since in ("None", "all"):
@@ -775,6 +859,12 @@ def numpy_seterr() -> dict[str, Any]:
     -------
     dict
         Without what is to stay as it is.
+
+    Examples
+    --------
+    >>> with np.errstate(**numpy_seterr()):
+    ...     np.geterr()["divide"]
+    'ignore'
     """
     flags = config.numpy
     wanted = {name: getattr(flags, f"seterr_{name}") for name in ("divide", "over", "under", "invalid")}
@@ -790,6 +880,12 @@ def local_bitwidth() -> int:
     -------
     int
         32 or 64.
+
+    Examples
+    --------
+    >>> import struct
+    >>> local_bitwidth() == 8 * struct.calcsize("P")
+    True
     """
     return np.dtype(np.intp).itemsize * 8
 
@@ -801,6 +897,12 @@ def python_int_bitwidth() -> int:
     -------
     int
         32 or 64.
+
+    Examples
+    --------
+    >>> import struct
+    >>> python_int_bitwidth() == 8 * struct.calcsize("l")
+    True
     """
     return np.dtype("l").itemsize * 8
 

@@ -24,7 +24,17 @@ from theano.process import at_fork, new_lock
 
 
 class TheanoConfigWarning(Warning):
-    """Something in ``THEANO_FLAGS`` or in a ``.theanorc`` file has no effect."""
+    """Something in ``THEANO_FLAGS`` or in a ``.theanorc`` file has no effect.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", TheanoConfigWarning)
+    ...     TheanoConfigWarning.warn("flotX: there is no such flag")
+    Traceback (most recent call last):
+        ...
+    theano.configparser.TheanoConfigWarning: flotX: there is no such flag
+    """
 
     @classmethod
     def warn(cls, message: str, stacklevel: int = 0) -> None:
@@ -108,7 +118,15 @@ def parse_config_string(config_string: str, issue_warnings: bool = True) -> dict
 
 
 def config_files_from_theanorc() -> list[str]:
-    """Return the paths that ``THEANORC`` names, or the default ones; later files win."""
+    """Return the paths that ``THEANORC`` names, or the default ones; later files win.
+
+    Examples
+    --------
+    >>> from unittest import mock
+    >>> with mock.patch.dict(os.environ, THEANORC=os.pathsep.join(["/etc/theanorc", "project.cfg"])):
+    ...     config_files_from_theanorc()
+    ['/etc/theanorc', 'project.cfg']
+    """
     default = os.pathsep.join(["~/.theanorc", "~/.theanorc.txt"] if sys.platform == "win32" else ["~/.theanorc"])
     paths = os.environ.get("THEANORC", default).split(os.pathsep)
     return [os.path.expanduser(p) for p in paths if p]
@@ -192,6 +210,17 @@ def fetch_val_for_key(key: str, delete_key: bool = False) -> str:
     ------
     KeyError
         Neither gives it a value.
+
+    Examples
+    --------
+    >>> from unittest import mock
+    >>> with mock.patch.dict(THEANO_FLAGS_DICT, floatX="float32"):
+    ...     fetch_val_for_key("floatX")
+    'float32'
+    >>> fetch_val_for_key("my_project.rate")
+    Traceback (most recent call last):
+        ...
+    KeyError: 'my_project.rate'
     """
     value, _ = _fetch(key)
     if value is _UNSET:
@@ -225,6 +254,17 @@ class ConfigParam:
         ValueError.
     allow_override : bool
         Whether the flag may be assigned to once Theano is imported.
+
+    Examples
+    --------
+    >>> percent = ConfigParam("50", filter=lambda text: float(text) / 100)
+    >>> percent.fullname = "share"
+    >>> percent.val, percent.is_default
+    (0.5, True)
+    >>> percent.convert("all")
+    Traceback (most recent call last):
+        ...
+    ValueError: Invalid value ('all') for configuration flag 'share': could not convert string t...
     """
 
     fullname: str | None = None
@@ -352,6 +392,16 @@ class EnumStr(ConfigParam):
         Whether the flag may be assigned to once Theano is imported.
     in_c_key : bool
         Whether compiled C code depends on it.
+
+    Examples
+    --------
+    >>> colour = EnumStr("red", "green", "blue")
+    >>> colour.convert("green"), colour.describe()
+    ('green', "{'red', 'green', 'blue'}")
+    >>> colour.convert("black")
+    Traceback (most recent call last):
+        ...
+    ValueError: Invalid value ('black') for configuration flag ...: valid options are 'red', 'gr...
     """
 
     def __init__(self, default: Any, *options: str, **kwargs: Any):
@@ -392,6 +442,12 @@ class TypedParam(ConfigParam):
         Whether the flag may be assigned to once Theano is imported.
     allowed : str, optional
         What is allowed, in words, for messages.
+
+    Examples
+    --------
+    >>> size = TypedParam(1, int, is_valid=lambda value: value > 0, allowed="a positive integer")
+    >>> size.convert("12"), size.describe()
+    (12, '<a positive integer>')
     """
 
     def __init__(
@@ -467,6 +523,16 @@ def StrParam(
     -------
     TypedParam
         For :func:`AddConfigVar`.
+
+    Examples
+    --------
+    >>> path = StrParam("", lambda text: not text.endswith("/"), allowed="a path without a slash at the end")
+    >>> path.convert("/data")
+    '/data'
+    >>> path.convert("/data/")
+    Traceback (most recent call last):
+        ...
+    ValueError: Invalid value ('/data/') for configuration flag ...: it must be a path without a...
     """
     return TypedParam(default, _to_str, is_valid, allow_override, allowed)
 
@@ -494,6 +560,16 @@ def IntParam(
     -------
     TypedParam
         For :func:`AddConfigVar`.
+
+    Examples
+    --------
+    >>> steps = IntParam(10, lambda value: value > 0, allowed="a positive integer")
+    >>> steps.convert("25")
+    25
+    >>> steps.convert("2.5")
+    Traceback (most recent call last):
+        ...
+    ValueError: Invalid value ('2.5') for configuration flag ...: it must be a positive integer
     """
     return TypedParam(default, _to_int, is_valid, allow_override, allowed)
 
@@ -518,6 +594,16 @@ def FloatParam(
     -------
     TypedParam
         For :func:`AddConfigVar`.
+
+    Examples
+    --------
+    >>> rate = FloatParam(0.1, lambda value: 0 < value < 1, allowed="between 0 and 1")
+    >>> rate.convert("0.25")
+    0.25
+    >>> rate.convert("3")
+    Traceback (most recent call last):
+        ...
+    ValueError: Invalid value ('3') for configuration flag ...: it must be between 0 and 1
     """
     return TypedParam(default, float, is_valid, allow_override, allowed)
 
@@ -538,12 +624,33 @@ def BoolParam(default: Any, is_valid: Callable[[bool], bool] | None = None, allo
     -------
     TypedParam
         For :func:`AddConfigVar`.
+
+    Examples
+    --------
+    >>> flag = BoolParam(False)
+    >>> flag.convert("1"), flag.convert("False")
+    (True, False)
+    >>> flag.convert("maybe")
+    Traceback (most recent call last):
+        ...
+    ValueError: Invalid value ('maybe') for configuration flag ...: it must be True or False
     """
     return TypedParam(default, _to_bool, is_valid, allow_override, "True or False")
 
 
 class DeviceParam(ConfigParam):
-    """A flag that names a device: ``cpu``, ``cuda``, ``cuda0``, ``opencl0:1`` ..."""
+    """A flag that names a device: ``cpu``, ``cuda``, ``cuda0``, ``opencl0:1`` ...
+
+    Examples
+    --------
+    >>> device = DeviceParam("cpu", "opencl*", "cuda*")
+    >>> device.convert("cuda1")
+    'cuda1'
+    >>> device.convert("gpu0")
+    Traceback (most recent call last):
+        ...
+    ValueError: Invalid value ('gpu0') for configuration flag ...: devices named 'gpu*' belonged to the old GPU back-end...
+    """
 
     def __init__(self, default: str, *options: str, **kwargs: Any):
         self.default = default
@@ -565,7 +672,18 @@ class DeviceParam(ConfigParam):
 
 
 class ContextsParam(ConfigParam):
-    """A flag that maps names to devices: ``name->device;name->device``."""
+    """A flag that maps names to devices: ``name->device;name->device``.
+
+    Examples
+    --------
+    >>> contexts = ContextsParam()
+    >>> contexts.convert("dev0->cuda0;dev1->cuda1")
+    'dev0->cuda0;dev1->cuda1'
+    >>> contexts.convert("cuda0")
+    Traceback (most recent call last):
+        ...
+    ValueError: Invalid value ('cuda0') for configuration flag ...: the form is 'name->device;na...
+    """
 
     def __init__(self) -> None:
         super().__init__("", self._check, allow_override=False)
@@ -598,6 +716,16 @@ class TheanoConfigParser:
     ----------
     prefix : str, optional
         The section's name with a dot behind it; empty for the whole.
+
+    Examples
+    --------
+    >>> from theano import config
+    >>> isinstance(config, TheanoConfigParser), isinstance(config.blas, TheanoConfigParser)
+    (True, True)
+    >>> config.floatx = "float32"
+    Traceback (most recent call last):
+        ...
+    AttributeError: There is no configuration flag 'floatx' (refused value: 'float32'). Did you mean...
     """
 
     def __init__(self, prefix: str = ""):
@@ -767,6 +895,13 @@ def flag_source(name: str) -> str:
     -------
     str
         ``'default'``, ``'THEANO_FLAGS'``, the path of a configuration file, ``'assignment'`` or ``'change_flags'``.
+
+    Examples
+    --------
+    >>> from theano import config
+    >>> with config.change_flags(optimizer_verbose=True):
+    ...     flag_source("optimizer_verbose")
+    'change_flags'
     """
     param = _find_param(name)
     if param._active and getattr(_local, "stacks", {}).get(param):
@@ -781,6 +916,13 @@ def unknown_flags() -> list[tuple[str, str, str]]:
     -------
     list of (name, where it is set, a suggestion)
         One for each of them; the suggestion may be empty.
+
+    Examples
+    --------
+    >>> from unittest import mock
+    >>> with mock.patch.dict(THEANO_FLAGS_DICT, flotX="float32"):
+    ...     [flag for flag in unknown_flags() if flag[0] == "flotX"]
+    [('flotX', 'THEANO_FLAGS', " Did you mean 'floatX'?")]
     """
     known = set(_known_names())
     given = [(k, "THEANO_FLAGS") for k in THEANO_FLAGS_DICT] + [(k, f) for k, (_, f) in THEANORC_DICT.items()]
@@ -788,7 +930,18 @@ def unknown_flags() -> list[tuple[str, str, str]]:
 
 
 def get_config_hash() -> str:
-    """Return a digest of the flags that compiled code depends on."""
+    """Return a digest of the flags that compiled code depends on.
+
+    Examples
+    --------
+    >>> from theano import config
+    >>> before = get_config_hash()
+    >>> with config.change_flags(floatX="float32" if config.floatX == "float64" else "float64"):
+    ...     get_config_hash() == before
+    False
+    >>> get_config_hash() == before
+    True
+    """
     import hashlib
 
     flags = sorted((p.fullname or "", str(p.val)) for p in _config_var_list if p.in_c_key)

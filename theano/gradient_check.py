@@ -39,6 +39,17 @@ class GradientError(Exception):
     --------
     theano.gradient.verify_grad : Compare the symbolic gradient of `fun` with finite differences.
     theano.gradient.numeric_grad : Numeric derivative of a scalar-valued function at a point, by forward differences.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from theano.gradient import disconnected_grad, verify_grad
+    >>> def half_told(x):
+    ...     return x * disconnected_grad(x)
+    >>> verify_grad(half_told, [np.array(3.0)], rng=np.random.RandomState(0))
+    Traceback (most recent call last):
+        ...
+    theano.gradient_check.GradientError: GradientError: numeric gradient and analytic gradient exceed tolerance:...
     """
 
     def __init__(

@@ -33,6 +33,14 @@ class ConsiderConstant(_GradientIdentity):
     --------
     theano.gradient.consider_constant : Deprecated: use `zero_grad` or `disconnected_grad`.
     theano.gradient.consider_constant_ : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> y = x * ConsiderConstant()(x)  # x**2, and the gradient of a product with a constant.
+    >>> float(T.grad(y, x).eval({x: 3}))
+    3.0
     """
 
     def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
@@ -46,6 +54,14 @@ class ZeroGrad(_GradientIdentity):
     --------
     theano.gradient.zero_grad : An expression equal to `x` through which a gradient of zero is back-propagated.
     theano.gradient.zero_grad_ : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> y = x * ZeroGrad()(x)
+    >>> float(T.grad(y, x).eval({x: 3}))
+    3.0
     """
 
     def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
@@ -63,6 +79,18 @@ class UndefinedGrad(_GradientIdentity):
     theano.gradient.undefined_grad : An expression equal to `x` whose gradient is undefined: taking it raises
         NullTypeGradError.
     theano.gradient.undefined_grad_ : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> y = UndefinedGrad()(x)
+    >>> float(y.eval({x: 3}))
+    3.0
+    >>> grad(y, x)
+    Traceback (most recent call last):
+        ...
+    theano.gradient.NullTypeGradError: tensor.grad encountered a NaN. This variable is Null because the grad method...
     """
 
     def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
@@ -82,6 +110,15 @@ class DisconnectedGrad(_GradientIdentity):
     --------
     theano.gradient.disconnected_grad : An expression equal to `x` that is not back-propagated through.
     theano.gradient.disconnected_grad_ : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> T.grad(DisconnectedGrad()(x), x)
+    Traceback (most recent call last):
+        ...
+    theano.gradient.DisconnectedInputError: grad method was asked to compute the gradient with respect to a variable...
     """
 
     def grad(self, inputs: Sequence[Any], output_gradients: Sequence[Any]) -> list[Any]:
@@ -111,6 +148,13 @@ class GradClip(_GradientIdentity):
     --------
     theano.gradient.grad_clip : An expression equal to `x` whose gradient is clipped elementwise to ``[lower_bound,
         upper_bound]``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> float(T.grad(GradClip(-1, 1)(x) ** 2, x).eval({x: 3}))  # Without it, 6.
+    1.0
     """
 
     __props__ = ("clip_lower_bound", "clip_upper_bound")
@@ -136,6 +180,13 @@ class GradScale(_GradientIdentity):
     See Also
     --------
     theano.gradient.grad_scale : An expression equal to `x` whose gradient is multiplied by `multiplier`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> float(T.grad(GradScale(-0.5)(x) ** 2, x).eval({x: 3}))
+    -3.0
     """
 
     __props__ = ("multiplier",)

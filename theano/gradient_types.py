@@ -17,6 +17,15 @@ class NullTypeGradError(TypeError):
     --------
     theano.grad : Symbolic gradient of a scalar cost with respect to one or more variables.
     theano.gof.null_type.NullType : A type that no value has.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> grad(undefined_grad(x) ** 2, x)
+    Traceback (most recent call last):
+        ...
+    theano.gradient.NullTypeGradError: tensor.grad encountered a NaN. This variable is Null because the grad method...
     """
 
 
@@ -26,6 +35,17 @@ class DisconnectedInputError(ValueError):
     See Also
     --------
     theano.grad : Symbolic gradient of a scalar cost with respect to one or more variables.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.dscalars("xy")
+    >>> grad(x**2, y)
+    Traceback (most recent call last):
+        ...
+    theano.gradient.DisconnectedInputError: grad method was asked to compute the gradient with respect to a variable...
+    >>> float(grad(x**2, y, disconnected_inputs="ignore").eval({y: 1}))
+    0.0
     """
 
 
@@ -37,6 +57,14 @@ class DisconnectedType(SingletonType):
     See Also
     --------
     theano.gof.null_type.NullType : A type that no value has.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.dscalars("xy")
+    >>> g = grad(x**2, y, disconnected_inputs="ignore", return_disconnected="disconnected")
+    >>> g.type == DisconnectedType()
+    True
     """
 
     def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:

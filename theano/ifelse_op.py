@@ -42,6 +42,15 @@ class IfElse(PureOp):
     Notes
     -----
     Use :func:`ifelse`, which converts its arguments.
+
+    Examples
+    --------
+    >>> import theano
+    >>> c, x, y = theano.tensor.dscalars("cxy")
+    >>> smaller, larger = IfElse(n_outs=2)(c, x, y, y, x)
+    >>> f = theano.function([c, x, y], [smaller, larger])
+    >>> [float(value) for value in f(0, 7, 3)]
+    [3.0, 7.0]
     """
 
     __props__ = ("as_view", "gpu", "n_outs")

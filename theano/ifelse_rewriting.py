@@ -174,6 +174,17 @@ class CondMerge(Optimizer):
     See Also
     --------
     theano.ifelse.IfElse : Choose between two groups of variables by a scalar condition.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> from theano.ifelse import ifelse
+    >>> c, x, y = T.dscalars("cxy")
+    >>> fgraph = FunctionGraph([c, x, y], [ifelse(c, x, y), ifelse(c, T.exp(x), T.sin(y))])
+    >>> CondMerge().optimize(fgraph)
+    >>> [len(node.outputs) for node in fgraph.toposort() if isinstance(node.op, IfElse)]
+    [2]
     """
 
     def apply(self, fgraph: Any) -> None:

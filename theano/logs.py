@@ -8,7 +8,16 @@ from typing import Any
 
 
 class _StandardError(logging.StreamHandler):
-    """Writes to what `sys.stderr` is at the time."""
+    """Writes to what `sys.stderr` is at the time.
+
+    Examples
+    --------
+    >>> import contextlib, io
+    >>> with contextlib.redirect_stderr(io.StringIO()) as shown:
+    ...     logging_default_handler.emit(logging.makeLogRecord({"levelname": "WARNING", "name": "theano", "msg": "it is slow"}))
+    >>> print(shown.getvalue().strip())
+    WARNING (theano): it is slow
+    """
 
     def __init__(self) -> None:
         logging.Handler.__init__(self)

@@ -57,6 +57,13 @@ def at_fork(**hooks: Any) -> None:
     See Also
     --------
     os.register_at_fork : The function of Python, on systems that fork.
+
+    Examples
+    --------
+    >>> cache = {"pid": os.getpid()}
+    >>> at_fork(after_in_child=cache.clear)  # A child begins with an empty one.
+    >>> cache["pid"] == os.getpid()
+    True
     """
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(**hooks)

@@ -26,6 +26,16 @@ class Raise(Op):
     See Also
     --------
     theano.raise_op.Assert : Return the first input, after checking that all others are true.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> y = Raise("the model is not trained", RuntimeError)(x)
+    >>> y.eval({x: 3})
+    Traceback (most recent call last):
+        ...
+    RuntimeError: the model is not trained...
     """
 
     __props__ = ("msg", "exc")

@@ -17,6 +17,18 @@ class AliasedMemoryError(Exception):
     See Also
     --------
     theano.compile.Supervisor : Forbid the destruction of variables: of inputs that are not mutable, and of outputs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> def separate(first, second):
+    ...     if np.may_share_memory(first, second):
+    ...         raise AliasedMemoryError("the arrays overlap")
+    >>> buffer = np.zeros(4)
+    >>> separate(buffer[:3], buffer[1:])
+    Traceback (most recent call last):
+        ...
+    theano.compile.aliasing.AliasedMemoryError: the arrays overlap
     """
 
 
@@ -54,6 +66,13 @@ def alias_root(v: Variable) -> Variable:
     theano.compile.view_tree_set : Add to `treeset` the variable `v` and everything that is a view of it.
     theano.gof.view_roots : Return the variables that `r` is a view of, through any number of view Ops; `r` itself if it
         is no view.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.matrix("x")
+    >>> alias_root(T.inplace.exp_inplace(x.T[0])), alias_root(x + 1)
+    (x, Elemwise{add,no_inplace}.0)
     """
     sources = _aliased_inputs(v)
     while sources:
@@ -97,6 +116,18 @@ def view_tree_set(v: Variable, treeset: set[Variable]) -> None:
         is no view.
     theano.compile.alias_root : Return the variable whose memory `v` uses, following views and in-place operations
         upwards.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.matrix("x")
+    >>> y = x.T
+    >>> z = T.inplace.exp_inplace(y)
+    >>> fgraph = gof.FunctionGraph([x], [z, T.sin(x)], clone=False)
+    >>> found = set()
+    >>> view_tree_set(x, found)
+    >>> found == {x, y, z}
+    True
     """
     stack = [v]
     treeset.add(v)
@@ -130,6 +161,16 @@ def infer_reuse_pattern(fgraph: gof.FunctionGraph, outputs_to_disown: Iterable[V
     See Also
     --------
     theano.gof.destroyhandler.fast_inplace_check : Return which variables may be destroyed, as far as a quick look tells.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.matrix("x")
+    >>> y = T.exp(x)
+    >>> z = y.T
+    >>> fgraph = gof.FunctionGraph([x], [T.sin(z), z], clone=False)
+    >>> infer_reuse_pattern(fgraph, [z]) == {y, z}
+    True
     """
     aliased: set[Variable] = set()
     for output in outputs_to_disown:
@@ -155,6 +196,15 @@ def insert_deepcopy(fgraph: gof.FunctionGraph, wrapped_inputs: list[Any], wrappe
     theano.compile.fgraph_updated_vars : Return the map from updated inputs of a function's graph to the outputs that
         update them.
     theano.compile.std_fgraph : Make the FunctionGraph of a function, with the features that every function needs.
+
+    Examples
+    --------
+    >>> import theano
+    >>> x = theano.tensor.matrix("x")
+    >>> fgraph = gof.FunctionGraph([x], [x.T])
+    >>> insert_deepcopy(fgraph, [theano.In(x, borrow=False)], [theano.Out(x.T)])
+    >>> print(fgraph)
+    [DeepCopyOp(InplaceDimShuffle{1,0}(x))]
     """
     reason = "insert_deepcopy"
     position_of = {variable: index for index, variable in enumerate(fgraph.inputs)}

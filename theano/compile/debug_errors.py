@@ -14,6 +14,17 @@ class DebugModeError(Exception):
     See Also
     --------
     theano.compile.DebugMode : Run like 'FAST_RUN', slowly, and check everything about Ops and optimizations.
+
+    Examples
+    --------
+    >>> import theano
+    >>> x = theano.tensor.dscalar("x")
+    >>> f = theano.function([x], 1 / x, mode=theano.compile.DebugMode(check_c_code=False))
+    >>> try:
+    ...     f(0.0)
+    ... except DebugModeError as error:
+    ...     print(type(error).__name__)
+    InvalidValueError
     """
 
 
@@ -31,6 +42,12 @@ def str_diagnostic(expected: Any, value: Any, rtol: float | None = None, atol: f
     -------
     str
         Types, shapes, strides, ranges and the largest differences.
+
+    Examples
+    --------
+    >>> text = str_diagnostic(np.zeros(2), np.zeros(3, "float32"))
+    >>> print(text.splitlines()[1])
+      dtype         : (dtype('float64'), dtype('float32'))
     """
     text = StringIO()
 
@@ -68,6 +85,11 @@ def char_from_number(number: int) -> str:
     ----------
     number : int
         Not negative.
+
+    Examples
+    --------
+    >>> char_from_number(0), char_from_number(25), char_from_number(26)
+    ('A', 'Z', 'AA')
     """
     letters = ""
     number += 1
@@ -97,6 +119,22 @@ class BadThunkOutput(DebugModeError):
     --------
     theano.compile.DebugMode : Run like 'FAST_RUN', slowly, and check everything about Ops and optimizations.
     theano.compile.debugmode.BadOptimization : An optimization replaced a variable by one that has another value.
+
+    Examples
+    --------
+    >>> import theano
+    >>> class Twice(theano.Op):
+    ...     itypes = otypes = [theano.tensor.dvector]
+    ...     def perform(self, node, inputs, output_storage):
+    ...         if output_storage[0][0] is None:
+    ...             output_storage[0][0] = np.zeros_like(inputs[0])
+    ...         output_storage[0][0] += 2 * inputs[0]  # To what was there before.
+    >>> x = theano.tensor.dvector("x")
+    >>> mode = theano.compile.DebugMode(check_c_code=False, check_preallocated_output="previous")
+    >>> theano.function([x], Twice()(x), mode=mode)([1.0])
+    Traceback (most recent call last):
+        ...
+    theano.compile.debug_errors.BadThunkOutput: BadThunkOutput...
     """
 
     def __init__(self, r: Any, thunk1: Any, val1: Any, thunk2: Any, val2: Any, inputs_val: Any = ()):
@@ -146,6 +184,19 @@ class BadOptimization(DebugModeError):
     --------
     theano.compile.debugmode.BadThunkOutput : Two ways to compute the same output of a node gave different values.
     theano.compile.DebugMode : Run like 'FAST_RUN', slowly, and check everything about Ops and optimizations.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> wrong = theano.gof.TopoOptimizer(theano.gof.OpSub(T.sin, T.cos))
+    >>> x = T.dscalar("x")
+    >>> f = theano.function([x], T.sin(x), mode=theano.compile.DebugMode(wrong, check_c_code=False))
+    >>> try:
+    ...     f(0.0)
+    ... except BadOptimization as error:
+    ...     print(error.reason, "|", float(error.old_r_val), float(error.new_r_val))
+    Elemwise{sin,no_inplace} -> Elemwise{cos,no_inplace} | 0.0 1.0
     """
 
     def __init__(
@@ -221,6 +272,21 @@ class BadDestroyMap(DebugModeError):
     theano.compile.debugmode.BadViewMap : An output shares memory with an input or another output, and the ``view_map``
         does not say so.
     theano.compile.DebugMode : Run like 'FAST_RUN', slowly, and check everything about Ops and optimizations.
+
+    Examples
+    --------
+    >>> import theano
+    >>> class Negate(theano.Op):
+    ...     itypes = otypes = [theano.tensor.dvector]
+    ...     def perform(self, node, inputs, output_storage):
+    ...         inputs[0] *= -1  # The input is not this Op's.
+    ...         output_storage[0][0] = inputs[0].copy()
+    >>> x = theano.tensor.dvector("x")
+    >>> f = theano.function([x], Negate()(x), mode=theano.compile.DebugMode(check_c_code=False))
+    >>> f([1.0, 2.0])
+    Traceback (most recent call last):
+        ...
+    theano.compile.debug_errors.BadDestroyMap: BadDestroyMap...
     """
 
     def __init__(self, node: Any, idx: int, old_val: Any, new_val: Any, perform: str):
@@ -268,6 +334,20 @@ class BadViewMap(DebugModeError):
     --------
     theano.compile.DebugMode : Run like 'FAST_RUN', slowly, and check everything about Ops and optimizations.
     theano.compile.debugmode.BadDestroyMap : An Op changed an input that its ``destroy_map`` does not name.
+
+    Examples
+    --------
+    >>> import theano
+    >>> class Pass(theano.Op):
+    ...     itypes = otypes = [theano.tensor.dvector]
+    ...     def perform(self, node, inputs, output_storage):
+    ...         output_storage[0][0] = inputs[0]  # Needs view_map = {0: [0]}.
+    >>> x = theano.tensor.dvector("x")
+    >>> f = theano.function([x], Pass()(x), mode=theano.compile.DebugMode(check_c_code=False))
+    >>> f([1.0, 2.0])
+    Traceback (most recent call last):
+        ...
+    theano.compile.debug_errors.BadViewMap: BadViewMap...
     """
 
     def __init__(self, node: Any, output_idx: int, out_storage: Any, in_alias_idx: Any = None, out_alias_idx: Any = None):
@@ -303,6 +383,21 @@ class StochasticOrder(DebugModeError):
     --------
     theano.compile.DebugMode : Run like 'FAST_RUN', slowly, and check everything about Ops and optimizations.
     theano.compile.debugmode.InvalidValueError : The value of a variable does not suit its type, or is not finite.
+
+    Examples
+    --------
+    >>> import itertools
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> turns = itertools.cycle([T.cos, T.tan])
+    >>> @theano.gof.optimizer
+    ... def moody(fgraph):
+    ...     fgraph.replace(fgraph.outputs[0], next(turns)(fgraph.inputs[0]))
+    >>> x = T.dscalar("x")
+    >>> theano.function([x], T.sin(x), mode=theano.compile.DebugMode(moody, stability_patience=2))
+    Traceback (most recent call last):
+        ...
+    theano.compile.debug_errors.StochasticOrder: The optimization did something else when it was repeated (attempt 2)...
     """
 
 
@@ -326,6 +421,16 @@ class InvalidValueError(DebugModeError):
     --------
     theano.compile.debugmode.StochasticOrder : An optimization did not do the same when it was repeated.
     theano.compile.DebugMode : Run like 'FAST_RUN', slowly, and check everything about Ops and optimizations.
+
+    Examples
+    --------
+    >>> import theano
+    >>> x = theano.tensor.dscalar("x")
+    >>> f = theano.function([x], theano.tensor.log(x), mode=theano.compile.DebugMode(check_c_code=False))
+    >>> f(-1.0)
+    Traceback (most recent call last):
+        ...
+    theano.compile.debug_errors.InvalidValueError: InvalidValueError...
     """
 
     def __init__(self, r: Any, v: Any, client_node: Any = None, hint: str = "none", specific_hint: str = "none"):

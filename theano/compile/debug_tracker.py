@@ -59,6 +59,17 @@ class EquivalenceTracker(gof.Feature):
         In the order in which they came in.
     event_list : list of GraphEvent
         All changes.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.vector("x")
+    >>> tracker = EquivalenceTracker()
+    >>> fgraph = gof.FunctionGraph([x], [T.sin(x)], features=[tracker])
+    >>> old, new = fgraph.outputs[0], T.cos(fgraph.inputs[0])
+    >>> fgraph.replace(old, new, reason="to_cos")
+    >>> tracker.reasons[new][0][:2] == ("to_cos", old), len(tracker.all_variables_ever)
+    (True, 3)
     """
 
     def __init__(self) -> None:

@@ -40,7 +40,15 @@ _PREALLOCATED_KINDS = ("initial", "previous", "c_contiguous", "f_contiguous", "s
 
 
 class NoDuplicateOptWarningFilter(logging.Filter):
-    """Lets each message that begins with ``Optimization Warning:`` pass once."""
+    """Lets each message that begins with ``Optimization Warning:`` pass once.
+
+    Examples
+    --------
+    >>> once = NoDuplicateOptWarningFilter()
+    >>> record = logging.makeLogRecord({"msg": "Optimization Warning: the filter is flipped"})
+    >>> once.filter(record), once.filter(record)
+    (True, False)
+    """
 
     prev_msgs: set[str] = set()
 
@@ -62,7 +70,15 @@ default_make_thunk = [gof.Op.make_thunk]
 
 
 class DataDestroyed:
-    """What stands in the place of a value that an operation has overwritten, once it has run."""
+    """What stands in the place of a value that an operation has overwritten, once it has run.
+
+    Examples
+    --------
+    >>> cells = {"x": [3.0]}
+    >>> cells["x"][0] = data_destroyed  # After an Op has worked in place on it.
+    >>> isinstance(cells["x"][0], DataDestroyed)
+    True
+    """
 
 
 data_destroyed = DataDestroyed()
@@ -77,6 +93,14 @@ def check_eq(var: Any, val1: Any, val2: Any) -> bool:
         What the values are of.
     val1, val2 : object
         The values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> check_eq(x, np.asarray(0.3), np.asarray(0.1 + 0.2)), check_eq(x, np.asarray(0.3), np.asarray(0.4))
+    (True, False)
     """
     compare = getattr(var.tag, "values_eq_approx", None) or var.type.values_eq_approx
     return bool(compare(val1, val2))
@@ -478,6 +502,16 @@ class DebugLinker(LocalLinker):
     ----------
     mode : DebugMode
         The mode, with its options.
+
+    Examples
+    --------
+    >>> import theano
+    >>> from theano.scalar import float64
+    >>> x, y = float64("x"), float64("y")
+    >>> linker = DebugLinker(DebugMode(check_c_code=False))
+    >>> f = linker.accept(theano.gof.FunctionGraph([x, y], [x + y])).make_function()
+    >>> float(f(2.0, 3.0))
+    5.0
     """
 
     def __init__(self, mode: DebugMode):
@@ -591,7 +625,16 @@ def _forced(thunk: Any) -> Any:
 
 
 class DebugFunctionMaker(FunctionMaker):
-    """Optimizes a graph several times, to see whether the same happens each time."""
+    """Optimizes a graph several times, to see whether the same happens each time.
+
+    Examples
+    --------
+    >>> import theano
+    >>> x = theano.tensor.dvector("x")
+    >>> f = theano.function([x], x * 2, mode=DebugMode(check_c_code=False, stability_patience=2))
+    >>> isinstance(f.maker, DebugFunctionMaker), hasattr(f.maker.fgraph, "equivalence_tracker")
+    (True, True)
+    """
 
     def _prepare(self, inputs: Any, outputs: Any, accept_inplace: bool) -> Any:
         first = None
@@ -667,6 +710,19 @@ class DebugMode(Mode):
     theano.compile.NanGuardMode : Raise AssertionError as soon as a node or an input yields an abnormal value.
     theano.compile.MonitorMode : Run one node after the other, with functions of yours around each.
     theano.compile.debugmode.BadOptimization : An optimization replaced a variable by one that has another value.
+
+    Examples
+    --------
+    >>> import theano
+    >>> x = theano.tensor.dvector("x")
+    >>> mode = DebugMode(check_c_code=False, stability_patience=1)
+    >>> f = theano.function([x], theano.tensor.log(x), mode=mode)
+    >>> f([1.0])
+    array([0.])
+    >>> f([-1.0])
+    Traceback (most recent call last):
+        ...
+    theano.compile.debug_errors.InvalidValueError: InvalidValueError...
     """
 
     stability_patience = config.DebugMode.patience

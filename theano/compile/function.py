@@ -52,11 +52,13 @@ def function_dump(
 
     Examples
     --------
-    >>> import pickle, theano
+    >>> import os, pickle, theano
     >>> x = theano.tensor.dscalar("x")
     >>> theano.function_dump("call.pkl", [x], x + 1)
-    >>> theano.function(**pickle.load(open("call.pkl", "rb")))(1.0)
+    >>> with open("call.pkl", "rb") as file:
+    ...     theano.function(**pickle.load(file))(1.0)
     array(2.)
+    >>> os.remove("call.pkl")
     """
     arguments = dict(locals())
     del arguments["filename"], arguments["extra_tag_to_remove"]

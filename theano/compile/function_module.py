@@ -35,6 +35,17 @@ class UnusedInputError(Exception):
     See Also
     --------
     theano.function : Return a callable that computes `outputs` from `inputs`.
+
+    Examples
+    --------
+    >>> import theano
+    >>> x, y = theano.tensor.dscalars("xy")
+    >>> theano.function([x, y], 2 * x)
+    Traceback (most recent call last):
+        ...
+    theano.compile.function_module.UnusedInputError: theano.function was asked to create a function computing outputs ...
+    >>> float(theano.function([x, y], 2 * x, on_unused_input="ignore")(3, 4))
+    6.0
     """
 
 
@@ -73,6 +84,14 @@ def std_fgraph(
     theano.compile.fgraph_updated_vars : Return the map from updated inputs of a function's graph to the outputs that
         update them.
     theano.FunctionGraph : A graph between inputs and outputs, whose changes are told to features.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.dscalars("xy")
+    >>> fgraph, updates = std_fgraph([In(x), In(y, update=x + y, value=0.0)], [])
+    >>> fgraph, fgraph.update_mapping, len(updates)
+    ([Elemwise{add,no_inplace}(x, y)], {0: 1}, 1)
     """
     updates = []
     update_mapping = {}
@@ -134,6 +153,15 @@ def fgraph_updated_vars(fgraph: gof.FunctionGraph, expanded_inputs: list[Symboli
     theano.compile.std_fgraph : Make the FunctionGraph of a function, with the features that every function needs.
     theano.compile.insert_deepcopy : Insert copies so that no two outputs, and no output and input, share memory unless
         that is allowed.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> specs = [In(x, update=x + 1, value=0.0)]
+    >>> fgraph, _ = std_fgraph(specs, [])
+    >>> fgraph_updated_vars(fgraph, specs)
+    {x: Elemwise{add,no_inplace}.0}
     """
     if len(fgraph.inputs) != len(expanded_inputs):
         raise ValueError(f"There must be as many descriptions as inputs, got {len(expanded_inputs)}, {len(fgraph.inputs)}")
@@ -157,6 +185,20 @@ def register_checker(checker: Any) -> None:
     See Also
     --------
     theano.compile.check_equal : Return whether two values are equal, for scalars and for arrays alike.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> def names(inputs, outputs):
+    ...     if any(v.name is None for v in inputs):
+    ...         raise ValueError("give all inputs names")
+    >>> register_checker(names)
+    >>> x = T.dscalar()
+    >>> FunctionMaker([In(x)], 2 * x)
+    Traceback (most recent call last):
+        ...
+    ValueError: give all inputs names
+    >>> _checkers.remove(names)
     """
     _checkers.append(checker)
 
@@ -175,6 +217,12 @@ def check_equal(x: Any, y: Any) -> bool:
         generators by their states.
     theano.compile.register_checker : Register a function that is called with each new FunctionMaker's graph; it may
         raise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> check_equal(np.array([1, 2]), np.array([1, 2])), check_equal(1, 2)
+    (True, False)
     """
     try:
         return bool((x == y).all())
@@ -223,6 +271,15 @@ class FunctionMaker:
     theano.compile.Function : A compiled function.
     theano.compile.orig_function : Compile descriptions of inputs and outputs to a function.
     theano.function : Return a callable that computes `outputs` from `inputs`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> maker = FunctionMaker([In(x)], 2 * x, mode="FAST_COMPILE")
+    >>> double = maker.create()
+    >>> float(double(3)), double.maker is maker
+    (6.0, True)
     """
 
     def __init__(
@@ -476,6 +533,14 @@ def orig_function(
     theano.FunctionMaker : Optimizes and links a graph, and creates functions from the result.
     theano.compile.Function : A compiled function.
     theano.compile.pfunc : Compile a function with shared variables, updates and substitutions.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> count = orig_function([In(x, update=x + 1, value=0.0)], x, mode="FAST_COMPILE")
+    >>> float(count()), float(count())
+    (0.0, 1.0)
     """
     start = time.perf_counter()
     mode = get_mode(mode)
@@ -525,6 +590,18 @@ def convert_function_input(spec: Any) -> Any:
     See Also
     --------
     theano.In : An input of a compiled function, with everything a caller may choose about it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> spec = convert_function_input(("total", (x, x + 1), 0.0))
+    >>> spec, spec.name, spec.value
+    (In(x -> Elemwise{add,no_inplace}.0), 'total', 0.0)
+    >>> convert_function_input("x")
+    Traceback (most recent call last):
+        ...
+    TypeError: Unknown input type: <class 'str'> (x), expected Variable, In or tuple
     """
     if isinstance(spec, SymbolicInput):
         return spec

@@ -42,6 +42,11 @@ def get_info_on_inputs(named_inputs: list[str], n_unnamed_inputs: int) -> str:
     See Also
     --------
     theano.printing.debugprint : Print a graph as a tree of text.
+
+    Examples
+    --------
+    >>> print(get_info_on_inputs(["x", "y"], 0))
+    The function has 2 named inputs (x, y).
     """
 
     def plural(word: str, n: int) -> str:
@@ -214,6 +219,17 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
     theano.compile.orig_function : Compile descriptions of inputs and outputs to a function.
     theano.FunctionMaker : Optimizes and links a graph, and creates functions from the result.
     theano.function : Return a callable that computes `outputs` from `inputs`.
+
+    Examples
+    --------
+    >>> import theano
+    >>> x, y = theano.tensor.dscalars("xy")
+    >>> f = theano.function([x, theano.In(y, value=10.0)], x + y)
+    >>> float(f(1)), float(f(1, y=2)), float(f["y"])
+    (11.0, 3.0, 10.0)
+    >>> f["y"] = 20
+    >>> float(f(1))
+    21.0
     """
 
     maker: Any = None

@@ -36,6 +36,14 @@ class SymbolicInput:
     --------
     theano.In : An input of a compiled function, with everything a caller may choose about it.
     theano.SymbolicOutput : An output of a compiled function, with options; programs write ``theano.Out``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> spec = SymbolicInput(x, update=x + 1)
+    >>> spec, spec.name, spec.mutable
+    (In(x -> Elemwise{add,no_inplace}.0), 'x', True)
     """
 
     def __init__(

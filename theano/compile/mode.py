@@ -47,6 +47,13 @@ def register_linker(name: str, linker: Any) -> None:
     --------
     theano.compile.register_optimizer : Add an optimizer that `Mode` can take by name.
     theano.compile.register_mode : Add a mode that can be given by name.
+
+    Examples
+    --------
+    >>> register_linker("patient_py", gof.PerformLinker(allow_gc=False))
+    >>> Mode(linker="patient_py").linker.allow_gc
+    False
+    >>> del predefined_linkers["patient_py"]
     """
     if name in predefined_linkers:
         raise ValueError(f"Linker name already taken: {name}")
@@ -117,6 +124,16 @@ def register_optimizer(name: str, opt: Any) -> None:
     --------
     theano.compile.register_mode : Add a mode that can be given by name.
     theano.compile.register_linker : Add a linker that `Mode` can take by name.
+
+    Examples
+    --------
+    >>> import theano
+    >>> register_optimizer("only_merge", gof.MergeOptimizer())
+    >>> x = theano.tensor.dscalar("x")
+    >>> f = theano.function([x], x * 1 + x * 1, mode=Mode(linker="py", optimizer="only_merge"))
+    >>> len(f.maker.fgraph.apply_nodes)
+    2
+    >>> del predefined_optimizers["only_merge"]
     """
     if name in predefined_optimizers:
         raise ValueError(f"Optimizer name already taken: {name}")
@@ -134,6 +151,15 @@ def register_OutputGuard_c_code(type: Any) -> None:
     See Also
     --------
     theano.compile.OutputGuard : Return a view of the input, and claim to destroy it.
+
+    Examples
+    --------
+    >>> import theano
+    >>> class Table(theano.Type):
+    ...     pass
+    >>> register_OutputGuard_c_code(Table)
+    >>> theano.compile.OutputGuard()(Table()("prices")).owner
+    OutputGuard(prices)
     """
 
 
@@ -350,6 +376,15 @@ def get_mode(orig_string: Any) -> Any:
     theano.compile.register_mode : Add a mode that can be given by name.
     theano.compile.mode.filter_mode : Return the value of the flag ``mode`` as it is: a name of a mode that may stand
         there, or a mode.
+
+    Examples
+    --------
+    >>> isinstance(get_mode("FAST_RUN"), Mode), get_mode(None) is get_default_mode()
+    (True, True)
+    >>> get_mode("FASTEST")
+    Traceback (most recent call last):
+        ...
+    Exception: No predefined mode exists for string: FASTEST. There are...
     """
     if orig_string is None:
         return get_default_mode()
@@ -369,6 +404,12 @@ def get_default_mode() -> Mode:
     --------
     theano.compile.register_mode : Add a mode that can be given by name.
     theano.compile.get_mode : Return the mode that something given as ``mode`` stands for.
+
+    Examples
+    --------
+    >>> with config.change_flags(mode="FAST_COMPILE"):
+    ...     get_default_mode() is get_mode("FAST_COMPILE")
+    True
     """
     key = (
         config.mode,
@@ -409,6 +450,15 @@ def filter_mode(val: Any) -> Any:
     See Also
     --------
     theano.compile.get_mode : Return the mode that something given as ``mode`` stands for.
+
+    Examples
+    --------
+    >>> filter_mode("FAST_RUN")
+    'FAST_RUN'
+    >>> filter_mode("FASTEST")
+    Traceback (most recent call last):
+        ...
+    ValueError: Expected one of 'Mode', 'DebugMode', 'FAST_RUN', 'NanGuardMode', 'FAST_COMPILE', 'DEBUG_MODE', or an ...
     """
     names = ("Mode", "DebugMode", "FAST_RUN", "NanGuardMode", "FAST_COMPILE", "DEBUG_MODE")
     if isinstance(val, Mode) or val in names:
@@ -437,6 +487,18 @@ def register_mode(name: str, mode: Mode) -> None:
     theano.compile.get_default_mode : Return the mode of functions that are compiled without one, from the flags as they
         are now.
     theano.compile.register_linker : Add a linker that `Mode` can take by name.
+
+    Examples
+    --------
+    >>> mode = Mode(linker="py", optimizer="fast_compile")
+    >>> register_mode("MY_PYTHON", mode)
+    >>> get_mode("MY_PYTHON") is mode
+    True
+    >>> register_mode("MY_PYTHON", mode)
+    Traceback (most recent call last):
+        ...
+    ValueError: Mode name already taken: MY_PYTHON
+    >>> del predefined_modes["MY_PYTHON"]
     """
     if name in predefined_modes:
         raise ValueError(f"Mode name already taken: {name}")

@@ -102,6 +102,19 @@ def detect_nan(i: int, node: Any, fn: Any) -> None:
     --------
     theano.compile.MonitorMode : Run one node after the other, with functions of yours around each.
     theano.compile.NanGuardMode : Raise AssertionError as soon as a node or an input yields an abnormal value.
+
+    Examples
+    --------
+    >>> import theano
+    >>> x = theano.tensor.dscalar("x")
+    >>> f = theano.function([x], theano.tensor.log(x), mode=MonitorMode(post_func=detect_nan))
+    >>> with np.errstate(invalid="ignore"):
+    ...     _ = f(-1.0)
+    *** NaN detected ***
+    Elemwise{log,no_inplace} [id A] ''...
+     |x [id B]
+    Inputs : [array(-1.)]
+    Outputs: [array(nan)]
     """
     from theano.printing import debugprint
 

@@ -40,6 +40,13 @@ def f_compute(op: Callable) -> Callable:
     See Also
     --------
     theano.compile.NanGuardMode : Raise AssertionError as soon as a node or an input yields an abnormal value.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> spread = f_compute(lambda x: T.max(x) - T.min(x))
+    >>> float(spread(np.array([[1.0, 5.0], [2.0, -1.0]]))), list(spread.cache)
+    (6.0, ['float64'])
     """
     cache: dict[str, Any] = {}
 
@@ -54,6 +61,12 @@ def f_compute(op: Callable) -> Callable:
         See Also
         --------
         theano.compile.NanGuardMode : Raise AssertionError as soon as a node or an input yields an abnormal value.
+
+        Examples
+        --------
+        >>> value = np.array([[1.0, -3.0], [2.0, 0.0]])
+        >>> float(f_gpua_min(value)), float(f_gpua_max(value)), float(f_gpua_absmax(value))
+        (-3.0, 2.0, 3.0)
         """
         from theano.compile.pfunc import pfunc
         from theano.tensor.type import TensorType
@@ -90,6 +103,11 @@ def flatten(l: Any) -> list[Any]:
     See Also
     --------
     theano.compile.NanGuardMode : Raise AssertionError as soon as a node or an input yields an abnormal value.
+
+    Examples
+    --------
+    >>> flatten([1, (2, [3]), {"a": 4}]), flatten(5)
+    ([1, 2, 3, 4], [5])
     """
     result: list[Any] = []
     stack = [l]
@@ -140,6 +158,11 @@ def contains_nan(arr: Any, node: Any = None, var: Any = None) -> bool:
     theano.compile.nanguardmode.contains_inf : Return whether a value holds infinity; the parameters are those of
         `contains_nan`.
     theano.compile.NanGuardMode : Raise AssertionError as soon as a node or an input yields an abnormal value.
+
+    Examples
+    --------
+    >>> contains_nan(np.array([1.0, np.nan])), contains_nan(np.array([1.0, np.inf])), contains_nan("nan")
+    (True, False, False)
     """
     array = _array_of(arr, var)
     return array is not None and bool(np.isnan(array).any())
@@ -161,6 +184,11 @@ def contains_inf(arr: Any, node: Any = None, var: Any = None) -> bool:
     --------
     theano.compile.NanGuardMode : Raise AssertionError as soon as a node or an input yields an abnormal value.
     theano.compile.nanguardmode.contains_nan : Return whether a value holds NaN.
+
+    Examples
+    --------
+    >>> contains_inf(np.array([1.0, np.inf])), contains_inf(np.array([1.0, np.nan])), contains_inf("inf")
+    (True, False, False)
     """
     array = _array_of(arr, var)
     return array is not None and bool(np.isinf(array).any())
@@ -299,6 +327,13 @@ def is_uninitialized(node: Any) -> bool:
     ----------
     node : Apply
         Any node.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> empty = T.AllocEmpty("float64")(3)
+    >>> is_uninitialized(empty.owner), is_uninitialized(T.zeros(3).owner)
+    (True, False)
     """
     return isinstance(node.op, AllocEmpty)
 
@@ -310,6 +345,13 @@ def may_be_unset(node: Any) -> bool:
     ----------
     node : Apply
         Any node.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> begun = T.set_subtensor(T.AllocEmpty("float64")(3)[:1], 0.0)
+    >>> may_be_unset(begun.owner), is_uninitialized(begun.owner)
+    (True, False)
     """
     while isinstance(node.op, IncSubtensor) and node.inputs[0].owner is not None:
         node = node.inputs[0].owner

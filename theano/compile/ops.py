@@ -51,6 +51,16 @@ class FromFunctionOp(Op):
     See Also
     --------
     theano.as_op : Return a decorator that makes an Op of a Python function.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> def spread(x):
+    ...     return x.max() - x.min()
+    >>> x = T.dvector("x")
+    >>> y = FromFunctionOp(spread, [T.dvector], [T.dscalar])(x)
+    >>> print(y.owner.op, y.eval({x: [1.0, 3.0, 2.0]}))
+    FromFunctionOp{spread} 2.0
     """
 
     def __init__(self, fn: Callable[..., Any], itypes: list[Any], otypes: list[Any], infer_shape: Any = None):
@@ -129,6 +139,11 @@ def load_back(mod: str, name: str) -> Any:
     See Also
     --------
     theano.as_op : Return a decorator that makes an Op of a Python function.
+
+    Examples
+    --------
+    >>> load_back("math", "sqrt")(16)
+    4.0
     """
     __import__(mod)
     return getattr(sys.modules[mod], name)

@@ -112,6 +112,15 @@ def pfunc(
     theano.function : Return a callable that computes `outputs` from `inputs`.
     theano.compile.orig_function : Compile descriptions of inputs and outputs to a function.
     theano.compile.rebuild_collect_shared : Clone the graph of a function and collect its shared variables.
+
+    Examples
+    --------
+    >>> import theano
+    >>> x = theano.tensor.dscalar("x")
+    >>> total = theano.shared(0.0, "total")
+    >>> add = pfunc([x], total, updates=[(total, total + x)])
+    >>> float(add(3)), float(add(4)), float(total.get_value())
+    (0.0, 3.0, 7.0)
     """
     if not isinstance(params, (list, tuple)):
         raise TypeError(f"The inputs of a function must be a list or a tuple, got {params}")

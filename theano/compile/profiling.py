@@ -41,6 +41,18 @@ def register_profiler_printer(fct: Callable[..., None]) -> Callable[..., None]:
     --------
     theano.ProfileStats : What compiling and running one or several functions cost.
     theano.compile.profiling.print_global_stats : Print how long all functions took together.
+
+    Examples
+    --------
+    >>> import io
+    >>> @register_profiler_printer
+    ... def calls(message, compile_time, fct_call_time, apply_time, apply_cimpl, outputs_size, file):
+    ...     print(len(apply_time), "nodes were timed", file=file)
+    >>> text = io.StringIO()
+    >>> ProfileStats(atexit_print=False).summary(text)
+    >>> "0 nodes were timed" in text.getvalue()
+    True
+    >>> _profiler_printers.remove(calls)
     """
     _profiler_printers.append(fct)
     return fct
@@ -71,6 +83,14 @@ def make_profile(profile: Any, name: str | None) -> Any:
     theano.compile.profiling.print_global_stats : Print how long all functions took together.
     theano.compile.profiling.register_profiler_printer : Register a function that adds a section to every profile.
     theano.ProfileStats : What compiling and running one or several functions cost.
+
+    Examples
+    --------
+    >>> make_profile(False, "train") is None
+    True
+    >>> given = ProfileStats(atexit_print=False)
+    >>> make_profile(given, "train") is given
+    True
     """
     if profile is None:
         profile = bool(config.profile or config.print_global_stats)
@@ -142,6 +162,13 @@ def print_global_stats(file: TextIO | None = None) -> None:
     theano.compile.profiling.register_profiler_printer : Register a function that adds a section to every profile.
     theano.compile.profiling.make_profile : Return the profile object that a ``profile`` argument of ``theano.function``
         asks for, or None.
+
+    Examples
+    --------
+    >>> print_global_stats(sys.stdout)
+    ==================================================
+    Global stats: Time elasped since Theano import = ...s, Time spent in Theano functions = ...s (...%)
+    ==================================================
     """
     file = sys.stderr if file is None else file
     total = sum(p.fct_call_time for p in _atexit_print_list)
@@ -194,6 +221,15 @@ class ProfileStats:
     theano.compile.ScanProfileStats : What running the inner function of a scan cost.
     theano.compile.profiling.make_profile : Return the profile object that a ``profile`` argument of ``theano.function``
         asks for, or None.
+
+    Examples
+    --------
+    >>> import theano
+    >>> profile = ProfileStats(atexit_print=False, message="doubling")
+    >>> x = theano.tensor.dscalar("x")
+    >>> double = theano.function([x], 2 * x, profile=profile)
+    >>> float(double(1) + double(2)), profile.fct_callcount, profile.compile_time > 0
+    (6.0, 2, True)
     """
 
     def __init__(
@@ -611,6 +647,20 @@ class ScanProfileStats(ProfileStats):
     See Also
     --------
     theano.ProfileStats : What compiling and running one or several functions cost.
+
+    Examples
+    --------
+    >>> profile = ScanProfileStats(atexit_print=False, name="decoder")
+    >>> profile.callcount, profile.nbsteps, profile.call_time = 2, 20, 0.5
+    >>> profile.summary_function(sys.stdout)
+    Scan Op profiling ( decoder )
+    =============================
+      Message: None
+      Time in 2 calls of the op (for a total of 20 steps) 5.000000e-01s
+    <BLANKLINE>
+      Total time spent in calling the VM 0.000000e+00s (0.000%)
+      Total overhead (computing slices..) 5.000000e-01s
+    <BLANKLINE>
     """
 
     def __init__(self, atexit_print: bool = True, name: str | None = None, **kwargs: Any):

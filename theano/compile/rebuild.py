@@ -204,6 +204,17 @@ def rebuild_collect_shared(
     --------
     theano.clone : Return a copy of a graph, with some variables replaced by others.
     theano.compile.pfunc : Compile a function with shared variables, updates and substitutions.
+
+    Examples
+    --------
+    >>> import theano
+    >>> x, y = theano.tensor.dscalars("xy")
+    >>> rate = theano.shared(0.5, "rate")
+    >>> inputs, output, (_, updates, _, used) = rebuild_collect_shared(
+    ...     rate * x, [y], replace={x: y + 1}, updates={rate: rate / 2}
+    ... )
+    >>> theano.pp(output), used, list(updates)
+    ('(rate * (y + TensorConstant{1}))', [rate], [rate])
     """
     rebuilder = _GraphRebuilder(rebuild_strict, copy_inputs_over, no_default_updates)
     clone_d = rebuilder.clone_d

@@ -117,6 +117,12 @@ def var_label(var: Variable, precision: int = 3) -> str:
         A variable of the graph.
     precision : int, optional
         Digits of a constant.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> var_label(T.dvector("x")), var_label(T.dvector()), var_label(T.constant(3.14159))
+    ('x', 'dvector', '3.142')
     """
     if var.name is not None:
         return var.name
@@ -134,6 +140,14 @@ def var_tag(var: Variable) -> list | None:
     ----------
     var : Variable
         A variable of the graph.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> x.tag.trace = [("/home/me/model.py", 12, "layer", "x = T.dvector()")]
+    >>> var_tag(x)
+    ['model.py', 12, b'x = T.dvector()']
     """
     trace = getattr(var.tag, "trace", None)
     if not trace or not trace[0]:
@@ -150,6 +164,13 @@ def apply_label(node: Apply) -> str:
     ----------
     node : Apply
         A node of the graph.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
+    >>> apply_label((x + 1).owner), apply_label(T.dot(x, x).owner)
+    ('Elemwise', 'Dot')
     """
     return node.op.__class__.__name__
 
@@ -163,6 +184,16 @@ def apply_profile(node: Apply, profile: Any) -> list[float] | None:
         A node of the graph.
     profile : ProfileStats or None
         That of its function.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.compile.profiling import ProfileStats
+    >>> node = T.exp(T.dvector("x")).owner
+    >>> profile = ProfileStats(atexit_print=False)
+    >>> profile.fct_call_time, profile.apply_time[node] = 0.5, 0.125
+    >>> apply_profile(node, profile), apply_profile(node, None)
+    ([0.125, 0.5], None)
     """
     if not profile or profile.fct_call_time == 0:
         return None
@@ -180,6 +211,11 @@ def broadcastable_to_str(b: tuple[bool, ...]) -> str:
     ----------
     b : tuple of bool
         The pattern.
+
+    Examples
+    --------
+    >>> broadcastable_to_str((False, False)), broadcastable_to_str((False, True)), broadcastable_to_str((True, True, False))
+    ('matrix', 'col', '')
     """
     return _PATTERNS.get(tuple(b), "")
 
@@ -191,6 +227,11 @@ def dtype_to_char(dtype: str) -> str:
     ----------
     dtype : str
         Name of a dtype.
+
+    Examples
+    --------
+    >>> dtype_to_char("float64"), dtype_to_char("int32"), dtype_to_char("object")
+    ('d', 'i', 'X')
     """
     return _LETTERS.get(str(dtype), "X")
 
@@ -202,6 +243,12 @@ def type_to_str(t: Any) -> str:
     ----------
     t : Type
         The type of a variable.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> type_to_str(T.dmatrix), type_to_str(T.fcol), type_to_str(T.TensorType("int8", (False,) * 8))
+    ('dmatrix', 'fcol', 'int8')
     """
     if not hasattr(t, "broadcastable"):
         return str(t)
@@ -216,6 +263,12 @@ def dict_to_pdnode(d: dict[str, Any]) -> Any:
     ----------
     d : dict
         The attributes by name.
+
+    Examples
+    --------
+    >>> node = dict_to_pdnode({"name": "n0", "label": "exp", "shape": "box", "profile": [0.5, 2], "apply_op": None})
+    >>> node.get_name(), node.get("label"), sorted(node.get_attributes())
+    ('n0', 'exp', ['label', 'profile', 'shape'])
     """
     texts = {k: "\t".join(map(str, v)) if isinstance(v, list) else str(v) for k, v in d.items() if v is not None}
     return load_pydot().Node(**{k: text.replace('"', "'") for k, text in texts.items()})

@@ -70,6 +70,15 @@ def graph_fingerprint(inputs: Sequence[Any], outputs: Sequence[Any]) -> str:
     See Also
     --------
     theano.distributed.agreement.check_agreement : Raise an error on all processes if any has other facts than the first.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.dvectors("xy")
+    >>> graph_fingerprint([x], [x * 2]) == graph_fingerprint([y], [y * 3])
+    True
+    >>> graph_fingerprint([x], [x * 2]) == graph_fingerprint([x], [x.sum()])
+    False
     """
     text = hashlib.sha256()
     for node in io_toposort(inputs, outputs):

@@ -88,7 +88,11 @@ def read_checkpoint(path: Any) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
 
     Examples
     --------
-    See :func:`write_checkpoint`.
+    >>> write_checkpoint("epoch.npz", {"w": np.zeros(2)}, {"epoch": 7})
+    >>> arrays, facts = read_checkpoint("epoch.npz")
+    >>> sorted(arrays), facts
+    (['w'], {'epoch': 7})
+    >>> os.remove("epoch.npz")
     """
     with np.load(path, allow_pickle=False) as file:
         if "facts" not in file:

@@ -263,6 +263,12 @@ def named(name: str) -> Communicator:
     --------
     theano.distributed.world : Return the communicator of all processes that `mpiexec` started; of this one if it did not.
     theano.distributed.Communicator : A group of processes, each of which has a number, its rank.
+
+    Examples
+    --------
+    >>> from theano import distributed
+    >>> named("world") is distributed.world()
+    True
     """
     if name == "world":
         return world()

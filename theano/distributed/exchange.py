@@ -45,6 +45,15 @@ class DistributedError(RuntimeError):
     See Also
     --------
     theano.distributed.Communicator : A group of processes, each of which has a number, its rank.
+
+    Examples
+    --------
+    >>> from theano import distributed
+    >>> try:
+    ...     distributed.named("gpu nodes")
+    ... except DistributedError as error:
+    ...     print(error)
+    this process has no communicator of the name 'gpu nodes': make it before it is used
     """
 
 

@@ -30,6 +30,14 @@ def states_of(expressions: Iterable[Any]) -> list[SharedVariable]:
     --------
     theano.distributed.streams.fingerprint : Return a text that is the same for the same state.
     theano.distributed.streams.state_for : Return the state of the process `rank`, given that of the first.
+
+    Examples
+    --------
+    >>> from theano.tensor.shared_randomstreams import RandomStreams
+    >>> noise = RandomStreams(3).normal((2,))
+    >>> [state] = states_of([2 * noise])
+    >>> state is noise.rng
+    True
     """
     found: dict[SharedVariable, None] = {}
     for v in inputs(list(expressions)):
@@ -67,6 +75,12 @@ def state_for(value: Any, rank: int) -> Any:
     theano.distributed.streams.states_of : Return the states of random streams that expressions read: shared variables
         with updates of their own.
     theano.distributed.streams.fingerprint : Return a text that is the same for the same state.
+
+    Examples
+    --------
+    >>> first = np.random.RandomState(3)
+    >>> fingerprint(state_for(first, 0)) == fingerprint(first), fingerprint(state_for(first, 1)) == fingerprint(first)
+    (True, False)
     """
     if isinstance(value, np.ndarray):
         return advanced(value, 72, rank * len(value)) if rank else value.copy()
@@ -92,6 +106,13 @@ def fingerprint(value: Any) -> str:
     theano.distributed.streams.state_for : Return the state of the process `rank`, given that of the first.
     theano.distributed.streams.states_of : Return the states of random streams that expressions read: shared variables
         with updates of their own.
+
+    Examples
+    --------
+    >>> fingerprint(np.random.RandomState(3)) == fingerprint(np.random.RandomState(3))
+    True
+    >>> fingerprint(np.random.RandomState(3)) == fingerprint(np.random.RandomState(4))
+    False
     """
     if isinstance(value, np.random.RandomState):
         _, value, position, *_ = value.get_state(legacy=True)

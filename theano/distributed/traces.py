@@ -29,6 +29,14 @@ class Trace:
     See Also
     --------
     theano.distributed.trace : Record steps, transfers and waits while the body runs; all processes enter and leave it.
+
+    Examples
+    --------
+    >>> events = Trace(rank=0)
+    >>> events.record("gradients", "transfer", 0.0, 4.0, {"bytes": 800})
+    >>> events.record("gradients", "wait", 3.0, 4.0, {})
+    >>> events.seconds("transfer"), events.overlap()
+    (4.0, 0.75)
     """
 
     def __init__(self, rank: int):

@@ -142,6 +142,17 @@ class TrainingStep:
     --------
     theano.distributed.sgd : Return the optimizer of gradient descent: ``p - rate * g``.
     theano.distributed.data_parallel : Make a training step of a cost; every process calls it with its part of the batch.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from theano import distributed, tensor as T
+    >>> x, w = T.dvector("x"), shared(0.0, "w")
+    >>> def descend(gradients, params):
+    ...     return [(p, p - 0.5 * g) for p, g in zip(params, gradients)]
+    >>> step = distributed.data_parallel([x], ((x - w) ** 2).mean(), [w], descend)
+    >>> isinstance(step, TrainingStep), float(step(np.array([1.0, 3.0]))), float(w.get_value()), step.number
+    (True, 5.0, 2.0, 1)
     """
 
     def __init__(self, inputs: list, cost: Any, params: list, optimizer: Callable[..., Any], rows: Any, outputs: list,

@@ -26,6 +26,13 @@ def takes(method: Callable, n: int) -> bool:
         Anything that can be called.
     n : int
         How many arguments.
+
+    Examples
+    --------
+    >>> def method(name, sub, check_input=True):
+    ...     return name
+    >>> takes(method, 3), takes(method, 4), takes(lambda *names: names, 4)
+    (True, False, True)
     """
     import inspect
 
@@ -46,6 +53,18 @@ class CLinkerObject:
     --------
     theano.Op : An operation, with its C interface: the base class of Ops.
     theano.gof.op.CLinkerOp : The C interface of Ops.
+
+    Examples
+    --------
+    >>> class Norm(CLinkerObject):
+    ...     def c_headers(self):
+    ...         return ["<math.h>"]
+    >>> Norm().c_headers(), Norm().c_code_cache_version()
+    (['<math.h>'], ())
+    >>> Norm().c_libraries()
+    Traceback (most recent call last):
+        ...
+    theano.gof.utils.MethodNotDefined: ('c_libraries', <class 'theano.gof.c_interface.Norm'>, 'Norm')
     """
 
     def c_headers(self) -> list[str]:
@@ -97,6 +116,16 @@ class CLinkerOp(CLinkerObject):
     theano.gof.HideC : A mix-in for Ops that hides the C code of the classes after it.
     theano.gof.op.CLinkerObject : The part of the C interface that Ops and Types have in common.
     theano.Op : An operation, with its C interface: the base class of Ops.
+
+    Examples
+    --------
+    >>> class Increment(CLinkerOp):
+    ...     def c_code(self, node, name, inputs, outputs, sub):
+    ...         return f"{outputs[0]} = {inputs[0]} + 1;"
+    ...     def c_code_cache_version(self):
+    ...         return (1,)
+    >>> Increment().c_code(None, "node_0", ["V3"], ["V5"], {}), Increment().c_code_cache_version_apply(None)
+    ('V5 = V3 + 1;', (1,))
     """
 
     def c_code(self, node: Any, name: str, inputs: list[str], outputs: list[str], sub: dict[str, str]) -> str:

@@ -453,6 +453,14 @@ class CLinker(Linker):
     theano.OpWiseCLinker : The native linker, under the name of the linker that compiled Ops one by one.
     theano.DualLinker : Runs each node by its `perform` and by compiled code, and compares.
     theano.PerformLinker : Runs the nodes in order, each by its Op's `perform`.
+
+    Examples
+    --------
+    >>> from theano.scalar import float64
+    >>> x, y = float64("x"), float64("y")
+    >>> linker = CLinker().accept(FunctionGraph([x, y], [x + y]))
+    >>> print(*[line.strip() for line in linker.source().splitlines() if " + " in line])
+    V3 = V1 + V2;
     """
 
     def __init__(self, schedule: Callable | None = None, strict: bool = False):
@@ -602,6 +610,21 @@ def node_thunk(node: Any, storage_map: dict, compute_map: Any, no_recycling: Any
         For each variable a cell that is set to True when it has been computed.
     no_recycling : collection of Variable
         Outputs whose old values must not be written over.
+
+    Examples
+    --------
+    >>> import theano
+    >>> class Twice(theano.Op):
+    ...     def make_node(self, x):
+    ...         return theano.Apply(self, [x], [x.type()])
+    ...     def perform(self, node, inputs, output_storage):
+    ...         output_storage[0][0] = 2 * inputs[0]
+    >>> x = theano.tensor.vector("x")
+    >>> node = Twice()(x).owner
+    >>> node_thunk(node, {x: [None], node.outputs[0]: [None]}, None, [])
+    Traceback (most recent call last):
+        ...
+    theano.gof.utils.MethodNotDefined: ('c_code', <class 'theano.gof.cc.Twice'>, 'Twice')
     """
     ins = [storage_map[r] for r in node.inputs]
     outs = [storage_map[r] for r in node.outputs]
@@ -631,6 +654,17 @@ class HideC:
     See Also
     --------
     theano.gof.op.CLinkerOp : The C interface of Ops.
+
+    Examples
+    --------
+    >>> import theano.scalar
+    >>> class SlowAdd(HideC, theano.scalar.Add):
+    ...     pass
+    >>> hidden = SlowAdd(theano.scalar.upcast_out)
+    >>> hidden.c_code(None, "node", ["x", "y"], ["z"], {})
+    Traceback (most recent call last):
+        ...
+    theano.gof.utils.MethodNotDefined
     """
 
     def _hide(self, *args: Any, **kwargs: Any) -> Any:

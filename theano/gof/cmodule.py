@@ -38,27 +38,63 @@ _prelude_in_work: _PreludeInWork | None = None
 
 
 class CompileError(Exception):
-    """The compiler refused the C code of an Op or Type; the message shows its text where the error is."""
+    """The compiler refused the C code of an Op or Type; the message shows its text where the error is.
+
+    Examples
+    --------
+    >>> try:
+    ...     with config.change_flags(cxx=""):
+    ...         GCC_compiler.compile_str("m", "z = x + y", ".")
+    ... except CompileError as error:  # MissingGXX is one.
+    ...     print(error)
+    there is no C++ compiler (config.cxx is empty)
+    """
 
 
 def modules_directory() -> str:
-    """Return the directory where compiled modules are kept."""
+    """Return the directory where compiled modules are kept.
+
+    Examples
+    --------
+    >>> os.path.relpath(modules_directory(), config.compiledir)
+    'modules'
+    """
     return os.path.join(config.compiledir, "modules")
 
 
 def precompiled_headers() -> list[str]:
-    """Return the directories with precompiled headers, which hold nothing that cannot be made again."""
+    """Return the directories with precompiled headers, which hold nothing that cannot be made again.
+
+    Examples
+    --------
+    >>> all(os.path.dirname(path) == modules_directory() for path in precompiled_headers())
+    True
+    """
     return glob.glob(os.path.join(modules_directory(), "prelude-*"))
 
 
 def std_include_dirs() -> list[str]:
-    """Return the directories of the headers of Python and NumPy, and of Theano's own for C code."""
+    """Return the directories of the headers of Python and NumPy, and of Theano's own for C code.
+
+    Examples
+    --------
+    >>> numpy, python, own = std_include_dirs()
+    >>> os.path.exists(os.path.join(numpy, "numpy", "arrayobject.h")), os.path.basename(own)
+    (True, 'c_code')
+    """
     here = os.path.dirname(os.path.abspath(__file__))
     return [np.get_include(), sysconfig.get_paths()["include"], os.path.join(here, "c_code")]
 
 
 def std_lib_dirs_and_libs() -> tuple[list[str], list[str]]:
-    """Return the directories and names of the libraries that every module is linked against."""
+    """Return the directories and names of the libraries that every module is linked against.
+
+    Examples
+    --------
+    >>> dirs, libs = std_lib_dirs_and_libs()
+    >>> dirs == std_lib_dirs(), libs == std_libs()
+    (True, True)
+    """
     if sys.platform == "win32":
         base = sys.base_prefix
         return [os.path.join(base, "libs")], [f"python{sys.version_info[0]}{sys.version_info[1]}"]
@@ -70,27 +106,59 @@ def std_lib_dirs_and_libs() -> tuple[list[str], list[str]]:
 
 
 def std_libs() -> list[str]:
-    """Return the names of the libraries that every module is linked against."""
+    """Return the names of the libraries that every module is linked against.
+
+    Examples
+    --------
+    >>> any(name.startswith(("lib", "-l")) for name in std_libs())  # As the linker takes them after -l.
+    False
+    """
     return std_lib_dirs_and_libs()[1]
 
 
 def std_lib_dirs() -> list[str]:
-    """Return the directories of the libraries that every module is linked against."""
+    """Return the directories of the libraries that every module is linked against.
+
+    Examples
+    --------
+    >>> all(os.path.isabs(path) for path in std_lib_dirs())
+    True
+    """
     return std_lib_dirs_and_libs()[0]
 
 
 def get_lib_extension() -> str:
-    """Return what the files of extension modules end in, without the dot."""
+    """Return what the files of extension modules end in, without the dot.
+
+    Examples
+    --------
+    >>> import sysconfig
+    >>> sysconfig.get_config_var("EXT_SUFFIX").endswith("." + get_lib_extension())
+    True
+    """
     return {"win32": "pyd", "cygwin": "dll"}.get(sys.platform, "so")
 
 
 def get_gcc_shared_library_arg() -> str:
-    """Return the flag with which GCC makes a library."""
+    """Return the flag with which GCC makes a library.
+
+    Examples
+    --------
+    >>> get_gcc_shared_library_arg() in ("-shared", "-dynamiclib")
+    True
+    """
     return "-dynamiclib" if sys.platform == "darwin" else "-shared"
 
 
 def gcc_version() -> str:
-    """Return the version of the compiler."""
+    """Return the version of the compiler.
+
+    Examples
+    --------
+    >>> with config.change_flags(cxx=""):
+    ...     gcc_version()
+    'none'
+    """
     from theano.configdefaults import _compiler_version
 
     return _compiler_version()
@@ -108,7 +176,14 @@ def _is_llvm(cxx: str) -> bool:
 
 
 def gcc_llvm() -> bool:
-    """Return whether the compiler is one of LLVM, such as clang."""
+    """Return whether the compiler is one of LLVM, such as clang.
+
+    Examples
+    --------
+    >>> with config.change_flags(cxx=""):
+    ...     gcc_llvm()
+    False
+    """
     return _is_llvm(config.cxx)
 
 
@@ -119,6 +194,11 @@ def try_march_flag(flags: Sequence[str]) -> bool:
     ----------
     flags : sequence of str
         Of the compiler.
+
+    Examples
+    --------
+    >>> try_march_flag(["-march=no-such-processor"])
+    False
     """
     code = """
         #include <cmath>
@@ -138,6 +218,13 @@ def icc_module_compile_str(*args: Any) -> None:
     Raises
     ------
     NotImplementedError
+
+    Examples
+    --------
+    >>> icc_module_compile_str("m", "int x;")
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: modules are compiled by GCC and clang only, see the flag cxx
     """
     raise NotImplementedError("modules are compiled by GCC and clang only, see the flag cxx")
 
@@ -151,6 +238,14 @@ def debug_counter(name: str, every: int = 1) -> None:
         Of the place.
     every : int, optional
         How often to print.
+
+    Examples
+    --------
+    >>> for step in range(4):
+    ...     debug_counter("rewrites", every=10)
+    >>> debug_counter.rewrites
+    4
+    >>> del debug_counter.rewrites
     """
     count = vars(debug_counter).get(name, 0) + 1
     setattr(debug_counter, name, count)
@@ -159,7 +254,16 @@ def debug_counter(name: str, every: int = 1) -> None:
 
 
 class MissingGXX(CompileError):
-    """There is no C++ compiler."""
+    """There is no C++ compiler.
+
+    Examples
+    --------
+    >>> with config.change_flags(cxx=""):
+    ...     GCC_compiler.compile_str("m", "int x;", ".")
+    Traceback (most recent call last):
+        ...
+    theano.gof.cmodule.MissingGXX: there is no C++ compiler (config.cxx is empty)
+    """
 
 
 class Compiler:
@@ -168,6 +272,15 @@ class Compiler:
     See Also
     --------
     theano.tensor.nnet.ctc.GCC_compiler : The C++ compiler.
+
+    Examples
+    --------
+    >>> class AnsiC(Compiler):
+    ...     @staticmethod
+    ...     def compile_args():
+    ...         return ["-ansi"]
+    >>> AnsiC._try_compile_tmp("int main() {}", compiler="no-such-compiler")
+    False
     """
 
     @staticmethod
@@ -570,6 +683,18 @@ def load_module(
     Raises
     ------
     CompileError
+
+    Examples
+    --------
+    >>> class DryRun:
+    ...     @staticmethod
+    ...     def compile_args():
+    ...         return ["-O3"]
+    ...     @staticmethod
+    ...     def compile_str(name, text, folder, include_dirs, lib_dirs, libs, flags):
+    ...         return flags
+    >>> load_module("int @MODULE@;", args=["-fopenmp", "-g"], no_args=["-g"], compiler=DryRun)
+    ['-O3', '-fopenmp']
     """
     parts = [src_code, list(include_dirs), list(lib_dirs), list(libs), list(args), sorted(no_args), version]
     parts += [config.cxx, GCC_compiler.compile_args(), sys.version, np.__version__, sys.platform, _own_headers()]

@@ -37,7 +37,15 @@ at_fork(before=_before_fork, after_in_parent=_after_fork, after_in_child=_after_
 
 
 def compile_lock() -> contextlib.AbstractContextManager[Any]:
-    """Return a context that holds the compile lock of this process; a thread may take it several times."""
+    """Return a context that holds the compile lock of this process; a thread may take it several times.
+
+    Examples
+    --------
+    >>> with compile_lock():
+    ...     with compile_lock():
+    ...         print("no other thread compiles")
+    no other thread compiles
+    """
     return _lock
 
 
@@ -49,6 +57,12 @@ def lock_ctx(lock_dir: str | None = None, keep_lock: bool = False, **kwargs: obj
     ----------
     lock_dir, keep_lock, **kwargs : str, optional
         Those of the original.
+
+    Examples
+    --------
+    >>> with lock_ctx():
+    ...     print("no other thread compiles")
+    no other thread compiles
     """
     with _lock:
         yield
@@ -61,12 +75,31 @@ def get_lock(lock_dir: str | None = None, **kwargs: object) -> None:
     ----------
     lock_dir, **kwargs : str, optional
         Those of the original.
+
+    Examples
+    --------
+    >>> get_lock()
+    >>> try:
+    ...     print("no other thread compiles")
+    ... finally:
+    ...     release_lock()
+    no other thread compiles
     """
     _lock.acquire()
 
 
 def release_lock() -> None:
-    """Give back the compile lock taken by :func:`get_lock`."""
+    """Give back the compile lock taken by :func:`get_lock`.
+
+    Examples
+    --------
+    >>> get_lock()
+    >>> release_lock()
+    >>> release_lock()
+    Traceback (most recent call last):
+        ...
+    RuntimeError: cannot release un-acquired lock
+    """
     _lock.release()
 
 
@@ -77,11 +110,28 @@ def set_lock_status(use_lock: bool) -> None:
     ----------
     use_lock : bool
         Whether to lock it.
+
+    Examples
+    --------
+    >>> set_lock_status(False)
+    >>> with lock_ctx():
+    ...     print("no other thread compiles")
+    no other thread compiles
     """
 
 
 def force_unlock() -> None:
-    """Remove the lock that an older Theano left in the compilation directory; this one makes none."""
+    """Remove the lock that an older Theano left in the compilation directory; this one makes none.
+
+    Examples
+    --------
+    >>> from theano.configdefaults import config
+    >>> left = os.path.join(config.compiledir, "lock_dir")
+    >>> os.makedirs(left, exist_ok=True)
+    >>> force_unlock()
+    >>> os.path.exists(left)
+    False
+    """
     import shutil
 
     from theano.configdefaults import config
@@ -136,6 +186,15 @@ def lock(
         Seconds between two attempts, a random number in between; by default ``compile.wait`` and twice that.
     verbosity : int
         0 to say nothing of waiting, else a warning for each owner.
+
+    Examples
+    --------
+    >>> lock("dataset.lock")
+    >>> os.path.isdir("dataset.lock")
+    True
+    >>> Unlocker("dataset.lock").unlock()
+    >>> os.path.isdir("dataset.lock")
+    False
     """
     import random
     import time
@@ -179,6 +238,14 @@ def refresh_lock(lock_file: str) -> str:
     -------
     str
         The owner.
+
+    Examples
+    --------
+    >>> lock("dataset.lock")
+    >>> owner = refresh_lock(os.path.join("dataset.lock", "lock"))
+    >>> owner.startswith(f"{os.getpid()}_")
+    True
+    >>> Unlocker("dataset.lock").unlock()
     """
     import random
 
@@ -195,6 +262,19 @@ class Unlocker:
     ----------
     tmp_dir : str
         The directory.
+
+    Examples
+    --------
+    >>> os.mkdir("dataset.lock")
+    >>> with open("dataset.lock/lock", "w") as file:
+    ...     print("1_0000000042_another-machine", file=file)
+    >>> unlocker = Unlocker("dataset.lock")
+    >>> unlocker.unlock()
+    >>> os.path.isdir("dataset.lock")
+    True
+    >>> unlocker.unlock(force=True)
+    >>> os.path.isdir("dataset.lock")
+    False
     """
 
     def __init__(self, tmp_dir: str):

@@ -28,6 +28,13 @@ class OpenMPOp(Op):
     --------
     theano.Op : An operation, with its C interface: the base class of Ops.
     theano.gof.COp : An Op whose C code is in files of its own.
+
+    Examples
+    --------
+    >>> class Total(OpenMPOp):
+    ...     __props__ = ()
+    >>> Total(openmp=False).c_compile_args(), Total(openmp=False).c_headers()
+    ([], [])
     """
 
     #: Whether the compiler knows OpenMP; None as long as nobody asked.
@@ -90,6 +97,13 @@ def lquote_macro(txt: str) -> str:
     ----------
     txt : str
         C code.
+
+    Examples
+    --------
+    >>> print(lquote_macro("{\\n    failed = 1;\\n}"))
+    { \\
+        failed = 1; \\
+    }
     """
     return "\n".join(line + " \\" for line in txt.split("\n")[:-1]) + ("\n" if "\n" in txt else "") + txt.split("\n")[-1]
 
@@ -101,6 +115,16 @@ def get_sub_macros(sub: dict[str, str]) -> tuple[str, str]:
     ----------
     sub : dict
         As Ops get it.
+
+    Examples
+    --------
+    >>> define, undefine = get_sub_macros({"fail": "goto failure;", "params": "V9"})
+    >>> print(define)
+    #define FAIL goto failure;
+    #define PARAMS V9
+    >>> print(undefine)
+    #undef FAIL
+    #undef PARAMS
     """
     define = [f"#define FAIL {lquote_macro(sub['fail'])}"]
     undef = ["#undef FAIL"]
@@ -117,6 +141,14 @@ def get_io_macros(inputs: Iterable[str], outputs: Iterable[str]) -> tuple[str, s
     ----------
     inputs, outputs : iterable of str
         The names of the variables.
+
+    Examples
+    --------
+    >>> define, undefine = get_io_macros(["V3", "V5"], ["V7"])
+    >>> print(define)
+    #define INPUT_0 V3
+    #define INPUT_1 V5
+    #define OUTPUT_0 V7
     """
     names = [(f"INPUT_{i}", v) for i, v in enumerate(inputs)] + [(f"OUTPUT_{i}", v) for i, v in enumerate(outputs)]
     return "\n".join(f"#define {k} {v}" for k, v in names), "\n".join(f"#undef {k}" for k, _ in names)
@@ -160,6 +192,18 @@ class COp(Op):
     --------
     theano.OpenMPOp : An Op whose C code uses OpenMP.
     theano.Op : An operation, with its C interface: the base class of Ops.
+
+    Examples
+    --------
+    >>> with open("double.c", "w") as file:
+    ...     print("#section code", file=file)
+    ...     print("OUTPUT_0 = 2 * INPUT_0;", file=file)
+    >>> class Double(COp):
+    ...     def __init__(self):
+    ...         super().__init__(os.path.abspath("double.c"))
+    >>> print(Double().code_sections["code"].strip())
+    OUTPUT_0 = 2 * INPUT_0;
+    >>> os.remove("double.c")
     """
 
     _cop_num_inputs: int | None = None
@@ -345,6 +389,15 @@ def apply_meth(kind: str) -> Any:
     ----------
     kind : str
         ``'support_code_apply'``, say.
+
+    Examples
+    --------
+    >>> class Kernel:
+    ...     c_support_code_apply = apply_meth("support_code_apply")
+    ...     def _with_macros(self, kind, node, name):
+    ...         return f"// The sections {kind} of {name}"
+    >>> Kernel().c_support_code_apply(None, "node_3")
+    '// The sections support_code_apply of node_3'
     """
 
     def method(self: Any, node: Any, name: str) -> str:
@@ -368,6 +421,11 @@ def hash_of(code: tuple[str, ...]) -> str:
     ----------
     code : tuple of str
         The texts.
+
+    Examples
+    --------
+    >>> hash_of(("ab", "c")) == hash_of(("ab", "c")), hash_of(("ab", "c")) == hash_of(("a", "bc"))
+    (True, False)
     """
     from theano.gof.utils import hash_from_code
 

@@ -66,6 +66,14 @@ class ViewOp(_PassOn):
     theano.compile.OutputGuard : Return a view of the input, and claim to destroy it.
     theano.compile.DeepCopyOp : Return a copy of the input that shares no memory with it.
     theano.gradient.view_op : An instance of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.vector("x")
+    >>> y = ViewOp()(x)
+    >>> y.owner, y.owner.op.view_map
+    (ViewOp(x), {0: [0]})
     """
 
     view_map = {0: [0]}
@@ -90,6 +98,14 @@ class OutputGuard(ViewOp):
         here.
     theano.compile.DeepCopyOp : Return a copy of the input that shares no memory with it.
     theano.compile.ViewOp : Return a view of the input.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.vector("x")
+    >>> y = OutputGuard()(x)
+    >>> y.owner.op.view_map, y.owner.op.destroy_map
+    ({0: [0]}, {0: [0]})
     """
 
     destroy_map = {0: [0]}
@@ -104,6 +120,15 @@ class DeepCopyOp(_PassOn):
     theano.compile.register_deep_copy_op_c_code : Say how DeepCopyOp copies a Type in C.
     theano.compile.register_view_op_c_code : Say how ViewOp returns a view of a Type in C.
     theano.compile.ViewOp : Return a view of the input.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> value = np.ones(2)
+    >>> copied = DeepCopyOp()(x).eval({x: value})
+    >>> copied is value, copied
+    (False, array([1., 1.]))
     """
 
     writes_first_input = True
@@ -136,6 +161,15 @@ def register_view_op_c_code(type: type, code: str, version: Any = ()) -> None:
     --------
     theano.compile.DeepCopyOp : Return a copy of the input that shares no memory with it.
     theano.compile.register_deep_copy_op_c_code : Say how DeepCopyOp copies a Type in C.
+
+    Examples
+    --------
+    >>> from theano.gof import Type
+    >>> class Table(Type):
+    ...     pass
+    >>> register_view_op_c_code(Table, "%(oname)s = %(iname)s;", version=1)
+    >>> ViewOp.c_code_and_version.pop(Table)
+    ('%(oname)s = %(iname)s;', 1)
     """
     ViewOp.c_code_and_version[type] = (code, version)
 
@@ -156,5 +190,14 @@ def register_deep_copy_op_c_code(typ: type, code: str, version: Any = ()) -> Non
     --------
     theano.compile.register_view_op_c_code : Say how ViewOp returns a view of a Type in C.
     theano.compile.DeepCopyOp : Return a copy of the input that shares no memory with it.
+
+    Examples
+    --------
+    >>> from theano.gof import Type
+    >>> class Table(Type):
+    ...     pass
+    >>> register_deep_copy_op_c_code(Table, "%(oname)s = table_copy(%(iname)s);", version=1)
+    >>> DeepCopyOp.c_code_and_version.pop(Table)
+    ('%(oname)s = table_copy(%(iname)s);', 1)
     """
     DeepCopyOp.c_code_and_version[typ] = (code, version)

@@ -26,7 +26,20 @@ from theano.gof.graph import Constant
 
 
 class ProtocolError(Exception):
-    """A graph tells of changes in an order that cannot be, of a node, say, that never came into it."""
+    """A graph tells of changes in an order that cannot be, of a node, say, that never came into it.
+
+    Examples
+    --------
+    >>> class Register(toolbox.Feature):
+    ...     nodes = ()
+    ...     def on_prune(self, fgraph, node, reason):
+    ...         if node not in self.nodes:
+    ...             raise ProtocolError(f"{node} never came")
+    >>> Register().on_prune(None, "exp(x)", "merge")
+    Traceback (most recent call last):
+        ...
+    theano.gof.destroyhandler.ProtocolError: exp(x) never came
+    """
 
 
 def fast_inplace_check(inputs: Iterable) -> list:
@@ -47,6 +60,15 @@ def fast_inplace_check(inputs: Iterable) -> list:
     --------
     theano.compile.infer_reuse_pattern : Return the variables whose storage may not be reused, because outputs may be
         aliased to it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x, y = T.vectors("xy")
+    >>> fgraph = FunctionGraph([x, y], [T.inplace.exp_inplace(x) + y, y * 2], features=[DestroyHandler()])
+    >>> fast_inplace_check([*fgraph.inputs, *fgraph.outputs])
+    [y]
     """
     inputs = list(inputs)
     if not inputs:
@@ -131,6 +153,18 @@ class DestroyHandler(toolbox.Bookkeeper):
     --------
     theano.InconsistencyError : A change of a graph would make it invalid.
     theano.gof.Feature : The base class of features.  Its callbacks do nothing.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.vector("x")
+    >>> y = T.inplace.exp_inplace(x)
+    >>> fgraph = FunctionGraph([x], [y, T.sin(x)], features=[DestroyHandler()])
+    >>> fgraph.destroyers(fgraph.inputs[0])
+    [exp_inplace(x)]
+    >>> [str(node.op) for node in fgraph.toposort()]  # What overwrites a value comes after its readers.
+    ['Elemwise{sin,no_inplace}', 'exp_inplace']
     """
 
     pickle_rm_attr = ("destroyers", "has_destroyers", "destroy_handler")

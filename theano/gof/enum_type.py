@@ -309,6 +309,14 @@ class CEnumType(EnumList):
     --------
     theano.gof.EnumType : An enumeration of named constants, for parameters of Ops.
     theano.tensor.nnet.corr.EnumList : An enumeration that numbers its constants from 0.
+
+    Examples
+    --------
+    >>> whence = CEnumType("SEEK_SET", ("SEEK_END", "end"), ctype="int")
+    >>> whence.fromalias("end") == whence.SEEK_END
+    True
+    >>> print(whence.c_extract("mode", {"fail": "goto fail;"}).splitlines()[2].strip())
+    case 0: mode = SEEK_SET; break;
     """
 
     def _defines(self) -> str:

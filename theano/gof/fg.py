@@ -36,6 +36,16 @@ class CachedConstantError(Exception):
     See Also
     --------
     theano.FunctionGraph : A graph between inputs and outputs, whose changes are told to features.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> y = x + 1
+    >>> fgraph = FunctionGraph([x], [y], clone=False)
+    Traceback (most recent call last):
+        ...
+    theano.gof.fg.CachedConstantError: You manually constructed a FunctionGraph, but you passed it a graph that has a ...
     """
 
 
@@ -52,6 +62,15 @@ class MissingInputError(Exception):
     See Also
     --------
     theano.FunctionGraph : A graph between inputs and outputs, whose changes are told to features.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.scalars("xy")
+    >>> FunctionGraph([x], [x + y])
+    Traceback (most recent call last):
+        ...
+    theano.gof.fg.MissingInputError: Input 1 of the graph (indices start from 0), used to compute ...
     """
 
     def __init__(self, *args: Any, **kwargs: Any):

@@ -89,6 +89,14 @@ class Node:
     --------
     theano.Apply : The application of an Op to input variables, which gives output variables.
     theano.Variable : A node of a graph that stands for a value.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.scalars("xy")
+    >>> node = (x + y).owner
+    >>> node.outputs[0].get_parents() == [node], node.get_parents()
+    (True, [x, y])
     """
 
     def get_parents(self) -> list:
@@ -105,6 +113,15 @@ def show_attributes(cls: Any, *names: str) -> None:
     See Also
     --------
     theano.printing.debugprint : Print a graph as a tree of text.
+
+    Examples
+    --------
+    >>> class Step:
+    ...     def __init__(self, op):
+    ...         self.op = op
+    >>> show_attributes(Step, "op", "fgraph")
+    >>> vars(Step("add"))  # Only the instance that was made for it has both.
+    {'op': 'add'}
     """
     first = cls.__new__(cls)
     for name in names:
@@ -123,6 +140,16 @@ def copy_tag(tag: Any) -> Any:
     --------
     theano.gof.graph.add_tag_trace : Record on a variable or node where the user's code made it, in ``thing.tag.trace``.
     theano.gof.graph.get_variable_trace_string : Return the text of the stack traces of a variable, or an empty string.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.vector("x")
+    >>> x.tag.note = "measured"
+    >>> tag = copy_tag(x.tag)
+    >>> tag.note = "computed"
+    >>> x.tag.note
+    'measured'
     """
     return scratchpad.__copy__(tag) if type(tag) is scratchpad else copy(tag)
 
@@ -155,6 +182,17 @@ class Apply(Node):
     Notes
     -----
     Usually an instance is made by `Op.make_node`.
+
+    Examples
+    --------
+    >>> import theano
+    >>> class Twice(theano.Op):
+    ...     def make_node(self, x):
+    ...         return Apply(self, [x], [x.type()])
+    >>> x = theano.tensor.vector("x")
+    >>> y = Twice()(x)
+    >>> y.owner.inputs, y.owner.outputs[0] is y
+    ([x], True)
     """
 
     def __init__(self, op: Any, inputs: Sequence, outputs: Sequence):
@@ -509,6 +547,13 @@ class Constant(Variable):
     --------
     theano.Op : An operation, with its C interface: the base class of Ops.
     theano.Variable : A node of a graph that stands for a value.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> two = T.constant(2.0)
+    >>> isinstance(two, Constant), float(two.data), two.equals(T.constant(2.0))
+    (True, 2.0, True)
     """
 
     number: Any = None
@@ -558,6 +603,13 @@ def as_variable(x: Any) -> Any:
     See Also
     --------
     theano.tensor.as_tensor_variable : Turn `x` into a tensor variable or constant.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.vector("x")
+    >>> as_variable(x) is x, as_variable(3)
+    (True, TensorConstant{3})
     """
     return x if isinstance(x, Variable) else hooks.as_variable(x)
 
@@ -583,6 +635,18 @@ def get_test_value(v: Any) -> Any:
     --------
     theano.gof.op.get_debug_values : Return the test values of some variables, for an Op that checks them when it is
         applied.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dvector("x")
+    >>> x.tag.test_value = [1.0, 2.0]
+    >>> get_test_value(x)
+    array([1., 2.])
+    >>> get_test_value(T.dscalar("y"))
+    Traceback (most recent call last):
+        ...
+    AttributeError: y has no test value...
     """
     v = as_variable(v)
     if isinstance(v, Constant):

@@ -32,6 +32,22 @@ class Linker:
     --------
     theano.CLinker : Compiles the C code that the Ops of a graph bring themselves, to one function.
     theano.LocalLinker : Base of linkers that run the nodes one by one in this process.
+
+    Examples
+    --------
+    >>> import theano
+    >>> from theano.scalar import float64
+    >>> class Counting(Linker):
+    ...     def accept(self, fgraph, no_recycling=None, profile=None):
+    ...         self.fgraph = fgraph
+    ...         return self
+    ...     def make_thunk(self, **kwargs):
+    ...         nodes = self.schedule(self.fgraph)
+    ...         return lambda: print(len(nodes), "nodes"), [], []
+    >>> x, y = float64("x"), float64("y")
+    >>> thunk, _, _ = Counting().accept(theano.gof.FunctionGraph([x, y], [x * y + x])).make_thunk()
+    >>> thunk()
+    2 nodes
     """
 
     def __init__(self, *, allow_gc: bool | None = None, scheduler: Callable | None = None):
@@ -134,6 +150,19 @@ class Container:
     --------
     theano.function : Return a callable that computes `outputs` from `inputs`.
     theano.shared : Return a shared variable that holds a copy of, or a reference to, a value.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> cell = [None]
+    >>> box = Container(T.dvector("x"), cell)
+    >>> box.value = [1, 2]
+    >>> cell
+    [array([1., 2.])]
+    >>> box.value = "text"
+    Traceback (most recent call last):
+        ...
+    ValueError: TensorType(float64, vector) cannot be made from a value of dtype <U4: 'text'...
     """
 
     def __init__(
@@ -223,6 +252,14 @@ def python_impl(op: Any) -> str | None:
     ----------
     op : Op
         The Op.
+
+    Examples
+    --------
+    >>> import theano
+    >>> class OnlyC(theano.Op):
+    ...     pass
+    >>> python_impl(theano.tensor.exp), python_impl(OnlyC())
+    ('py', None)
     """
     perform = op.perform
     return None if getattr(perform, "__func__", perform) is PureOp.perform else "py"
@@ -261,6 +298,17 @@ def map_storage(
     -------
     tuple
         The inputs' cells, the outputs' cells, and the map of all cells by variable.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.exp(x)])
+    >>> given = [None]
+    >>> inputs, outputs, cells = map_storage(fgraph, fgraph.toposort(), [given], None)
+    >>> inputs[0] is given is cells[fgraph.inputs[0]], outputs == [cells[fgraph.outputs[0]]]
+    (True, True)
     """
     if storage_map is None:
         storage_map = {}
@@ -300,6 +348,20 @@ class DestroyedInputs:
         The nodes, as they run.
     storage_map : dict
         From each variable to the cell of its value.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.dvector("x")
+    >>> fgraph = FunctionGraph([x], [T.inplace.exp_inplace(x)])
+    >>> value = np.array([1.0, 2.0])
+    >>> destroyed = DestroyedInputs(fgraph, fgraph.toposort(), {fgraph.inputs[0]: [value]})
+    >>> saved = destroyed.save()
+    >>> value[0] = 7.0
+    >>> DestroyedInputs.restore(saved)
+    >>> value
+    array([1., 2.])
     """
 
     def __init__(self, fgraph: Any, order: Iterable[Any], storage_map: dict[Variable, list]):
@@ -373,6 +435,18 @@ def streamline(
     ------
     ValueError
         If there are not as many thunks, or lists of what to free, as nodes.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.exp(T.sin(x))])
+    >>> thunks = [lambda: print("sin"), lambda: print("exp")]
+    >>> run = streamline(fgraph, thunks, fgraph.toposort())
+    >>> run()
+    sin
+    exp
     """
     if len(thunks) != len(order):
         raise ValueError("Length of thunks and order must match", (len(thunks), len(order)))
@@ -413,6 +487,17 @@ def gc_helper(node_list: Iterable[Any]) -> tuple[set[Variable], dict[Variable, A
     -------
     tuple
         The set of variables that the nodes compute, and a dict from each variable to the last node that uses it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.vector("x")
+    >>> y = T.sin(x)
+    >>> z = T.exp(y) + y
+    >>> exp = z.owner.inputs[0].owner
+    >>> computed, last_user = gc_helper([y.owner, exp, z.owner])
+    >>> x in computed, last_user[x], last_user[y] is z.owner
+    (False, Elemwise{sin,no_inplace}(x), True)
     """
     computed: set[Variable] = set()
     last_user: dict[Variable, Any] = {}
@@ -434,6 +519,16 @@ def add_clear_storage(f: Any, computed: Iterable[Any], storage_map: dict) -> Non
         The variables.
     storage_map : dict
         The cell of each variable.
+
+    Examples
+    --------
+    >>> def run():
+    ...     return None
+    >>> cells = {"x": [3.0], "x + 1": [4.0]}
+    >>> add_clear_storage(run, ["x + 1"], cells)
+    >>> run.clear_storage()
+    >>> cells
+    {'x': [3.0], 'x + 1': [None]}
     """
 
     def clear_storage() -> None:
@@ -452,6 +547,18 @@ class LocalLinker(Linker):
     --------
     theano.Linker : Base of the linkers.
     theano.PerformLinker : Runs the nodes in order, each by its Op's `perform`.
+
+    Examples
+    --------
+    >>> import theano
+    >>> from theano.scalar import float64
+    >>> x, y = float64("x"), float64("y")
+    >>> linker = PerformLinker().accept(theano.gof.FunctionGraph([x, y], [x * y + x]))
+    >>> isinstance(linker, LocalLinker)
+    True
+    >>> function, inputs, outputs, thunks, nodes = linker.make_all()
+    >>> nodes
+    [mul(x, y), add(mul.0, x)]
     """
 
     def make_thunk(
@@ -486,6 +593,15 @@ class PerformLinker(LocalLinker):
     theano.LocalLinker : Base of linkers that run the nodes one by one in this process.
     theano.DualLinker : Runs each node by its `perform` and by compiled code, and compares.
     theano.compile.mode.VM_Linker : Makes a virtual machine that runs the nodes of a graph in Python.
+
+    Examples
+    --------
+    >>> import theano
+    >>> from theano.scalar import float64
+    >>> x, y = float64("x"), float64("y")
+    >>> linker = PerformLinker().accept(theano.gof.FunctionGraph([x, y], [x * y + x]))
+    >>> float(linker.make_function()(3.0, 4.0))
+    15.0
     """
 
     def __init__(self, allow_gc: bool | None = None, schedule: Callable | None = None):
@@ -594,6 +710,19 @@ class WrapLinker(Linker):
     Notes
     -----
     The outputs are those of the first linker.
+
+    Examples
+    --------
+    >>> import theano
+    >>> from theano.scalar import float64
+    >>> def tell(i, node, thunk):
+    ...     thunk()
+    ...     print(i, node, "=", float(thunk.outputs[0][0]))
+    >>> x, y = float64("x"), float64("y")
+    >>> linker = WrapLinker([PerformLinker()], tell).accept(theano.gof.FunctionGraph([x, y], [x * y + x]))
+    >>> _ = linker.make_function()(3.0, 4.0)
+    0 mul(x, y) = 12.0
+    1 add(mul.0, x) = 15.0
     """
 
     def __init__(self, linkers: Sequence[Any], wrapper: Callable[..., Any]):
@@ -694,6 +823,20 @@ def WrapLinkerMany(linkers: Sequence[Any], wrappers: Sequence[Callable[..., Any]
     See Also
     --------
     theano.gof.WrapLinker : Runs the thunks of several linkers side by side through a wrapper function.
+
+    Examples
+    --------
+    >>> import theano
+    >>> from theano.scalar import float64
+    >>> def run(i, node, thunk):
+    ...     thunk()
+    >>> def tell(i, node, thunk):
+    ...     print(node.op, float(thunk.outputs[0][0]))
+    >>> x, y = float64("x"), float64("y")
+    >>> linker = WrapLinkerMany([PerformLinker()], [run, tell])
+    >>> _ = linker.accept(theano.gof.FunctionGraph([x, y], [x * y + x])).make_function()(3.0, 4.0)
+    mul 12.0
+    add 15.0
     """
 
     def wrapper(*args: Any) -> None:

@@ -23,6 +23,16 @@ class NullType(Type):
         implemented.
     theano.grad : Symbolic gradient of a scalar cost with respect to one or more variables.
     theano.gradient.DisconnectedType : Type of the gradient with respect to a variable that the cost does not depend on.
+
+    Examples
+    --------
+    >>> unknown = NullType("its Op has no gradient")
+    >>> unknown.why_null, unknown == NullType()
+    ('its Op has no gradient', True)
+    >>> unknown.filter(3)
+    Traceback (most recent call last):
+        ...
+    ValueError: No values may be assigned to a NullType
     """
 
     def __init__(self, why_null: str = "(no explanation given)"):

@@ -57,6 +57,18 @@ class PureOp(MetaObject):
     See Also
     --------
     theano.Op : An operation, with its C interface: the base class of Ops.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> class Twice(PureOp):
+    ...     __props__ = ()
+    ...     itypes = otypes = [T.dscalar]
+    ...     def perform(self, node, inputs, output_storage):
+    ...         output_storage[0][0] = 2 * inputs[0]
+    >>> x = T.dscalar("x")
+    >>> Twice()(x).owner, Twice() == Twice()
+    (Twice(x), True)
     """
 
     __signature__ = _Signature()
@@ -259,6 +271,16 @@ def gradient_method(op: Any) -> Callable | None:
     ----------
     op : Op
         The Op.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> class Twice(PureOp):
+    ...     def grad(self, inputs, output_gradients):
+    ...         return [2 * g for g in output_gradients]
+    >>> x, g = T.scalars("xg")
+    >>> gradient_method(Twice())([x], [2 * x], [g])
+    [Elemwise{mul,no_inplace}.0]
     """  # noqa: E501
     own = getattr(op, "__dict__", {})
     if "grad" in own and "L_op" not in own:
@@ -463,6 +485,19 @@ def simple_meth(tag: str) -> Any:
     ----------
     tag : str
         ``'code_cleanup'``, say.
+
+    Examples
+    --------
+    >>> class Kernel:
+    ...     code_sections = {"headers": ["<math.h>"]}
+    ...     c_headers = simple_meth("headers")
+    ...     c_libraries = simple_meth("libraries")
+    >>> Kernel().c_headers()
+    ['<math.h>']
+    >>> Kernel().c_libraries()
+    Traceback (most recent call last):
+        ...
+    theano.gof.utils.MethodNotDefined: ('c_libraries', <class 'theano.gof.op.Kernel'>, 'Kernel')
     """
 
     def section(self: Any) -> Any:
@@ -487,6 +522,20 @@ def registered_c_code(node: Apply) -> bool:
     ----------
     node : Apply
         The node.
+
+    Examples
+    --------
+    >>> import theano
+    >>> from theano.compile import view_op
+    >>> class Text(theano.Type):
+    ...     __module__ = "text_types"
+    >>> node = view_op(Text()("title")).owner
+    >>> registered_c_code(node)
+    False
+    >>> theano.compile.register_view_op_c_code(Text, "%(oname)s = %(iname)s;", 1)
+    >>> registered_c_code(node)
+    True
+    >>> del type(view_op).c_code_and_version[Text]
     """
     table = getattr(node.op, "c_code_and_version", None)
     if not table or not node.inputs:
@@ -516,6 +565,14 @@ def missing_test_message(msg: str) -> None:
     theano.gof.op.debug_assert : Check a condition on test values.
     theano.gof.op.debug_error_message : Say that something is wrong with test values, in the way that
         ``config.compute_test_value`` asks for.
+
+    Examples
+    --------
+    >>> with config.change_flags(compute_test_value="raise"):
+    ...     missing_test_message("x has no test value")
+    Traceback (most recent call last):
+        ...
+    AttributeError: x has no test value
     """
     action = config.compute_test_value
     if action == "raise":
@@ -545,6 +602,14 @@ def debug_error_message(msg: str) -> None:
         asks for.
     theano.gof.op.get_debug_values : Return the test values of some variables, for an Op that checks them when it is
         applied.
+
+    Examples
+    --------
+    >>> with config.change_flags(compute_test_value="raise"):
+    ...     debug_error_message("the matrix is not square")
+    Traceback (most recent call last):
+        ...
+    ValueError: the matrix is not square
     """
     action = config.compute_test_value
     if action in ("raise", "ignore"):
@@ -568,6 +633,15 @@ def debug_assert(condition: Any, msg: str | None = None) -> None:
         applied.
     theano.gof.op.missing_test_message : Say that a test value is missing, in the way that ``config.compute_test_value``
         asks for.
+
+    Examples
+    --------
+    >>> with config.change_flags(compute_test_value="raise"):
+    ...     debug_assert(2 + 2 == 4)
+    ...     debug_assert(2 + 2 == 5, "shapes differ")
+    Traceback (most recent call last):
+        ...
+    ValueError: shapes differ
     """
     if not condition:
         debug_error_message(msg if msg is not None else "debug_assert failed")
@@ -598,6 +672,18 @@ def get_debug_values(*args: Any) -> list[tuple]:
         ``config.compute_test_value`` asks for.
     theano.gof.op.missing_test_message : Say that a test value is missing, in the way that ``config.compute_test_value``
         asks for.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> x.tag.test_value = 3.0
+    >>> with config.change_flags(compute_test_value="ignore"):
+    ...     for x_value, half in get_debug_values(x, T.constant(0.5)):
+    ...         print(float(x_value * half))
+    ...     print(get_debug_values(x, T.dscalar("y")))
+    1.5
+    []
     """
     if config.compute_test_value == "off":
         return []

@@ -21,6 +21,17 @@ class DB:
     theano.gof.EquilibriumDB : Local (and global) optimizers, queried to an `EquilibriumOptimizer`.
     theano.gof.SequenceDB : Optimizers with positions, queried to a `SeqOptimizer`.
     theano.gof.LocalGroupDB : Local optimizers, queried to a `LocalOptGroup`, in the order of their positions.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> db = DB()
+    >>> db.register("log_of_exp", opt.PatternSub((T.log, (T.exp, "a")), "a"), "specialize", "safe")
+    >>> db.register("sin_to_cos", opt.OpSub(T.sin, T.cos), "specialize")
+    >>> print(*db.query("+specialize", "-safe"))
+    Elemwise{sin,no_inplace} -> Elemwise{cos,no_inplace}
+    >>> print(db["log_of_exp"])
+    Elemwise{log,no_inplace}(Elemwise{exp,no_inplace}(a)) -> a
     """
 
     #: Counts the registrations in all databases, so that results of queries can be kept.
@@ -206,6 +217,12 @@ def parse_query(tags: tuple, kwtags: dict) -> Query:
     See Also
     --------
     theano.gof.Query : What to take out of a database.
+
+    Examples
+    --------
+    >>> query = parse_query(("+fast_run", "-inplace"), {})
+    >>> list(query.include), list(query.exclude)
+    (['fast_run'], ['inplace'])
     """
     if tags and isinstance(tags[0], Query):
         if len(tags) > 1 or kwtags:
@@ -338,6 +355,19 @@ class EquilibriumDB(DB):
     --------
     theano.gof.SequenceDB : Optimizers with positions, queried to a `SeqOptimizer`.
     theano.gof.DB : A collection of optimizers and databases, each with a name and any number of tags.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> db = EquilibriumDB()
+    >>> db.register("root_of_square", opt.PatternSub((T.sqrt, (T.sqr, "a")), (T.abs_, "a")), "fast")
+    >>> db.register("twice_abs", opt.PatternSub((T.abs_, (T.abs_, "a")), (T.abs_, "a")), "fast")
+    >>> x = T.vector("x")
+    >>> fgraph = theano.gof.FunctionGraph([x], [abs(T.sqrt(T.sqr(x)))])
+    >>> _ = db.query("+fast").optimize(fgraph)
+    >>> print(fgraph)
+    [Elemwise{abs_,no_inplace}(x)]
     """
 
     def __init__(self, ignore_newtrees: bool = True, tracks_on_change_inputs: bool = False):
@@ -394,6 +424,16 @@ class SequenceDB(DB):
     --------
     theano.gof.LocalGroupDB : Local optimizers, queried to a `LocalOptGroup`, in the order of their positions.
     theano.gof.EquilibriumDB : Local (and global) optimizers, queried to an `EquilibriumOptimizer`.
+
+    Examples
+    --------
+    >>> db = SequenceDB()
+    >>> db.register("last", opt.MergeOptimizer(), 10, "fast")
+    >>> db.register("first", opt.MergeOptimizer(), 0.5, "fast")
+    >>> [rewrite.name for rewrite in db.query("+fast")]
+    ['first', 'last']
+    >>> [rewrite.name for rewrite in db.query("+fast", position_cutoff=1)]
+    ['first']
     """
 
     seq_opt = opt.SeqOptimizer
@@ -468,6 +508,15 @@ class LocalGroupDB(DB):
     --------
     theano.gof.ProxyDB : Another database under a second name, so that it can be registered several times.
     theano.gof.SequenceDB : Optimizers with positions, queried to a `SeqOptimizer`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> db = LocalGroupDB()
+    >>> db.register("to_cos", opt.OpSub(T.sin, T.cos), "trigonometry", position=2)
+    >>> db.register("to_tan", opt.OpSub(T.sin, T.tan), "trigonometry", position=1)
+    >>> db.query("+trigonometry").transform(T.sin(T.vector("x")).owner)
+    [Elemwise{tan,no_inplace}.0]
     """
 
     def __init__(
@@ -514,6 +563,18 @@ class TopoDB(DB):
     --------
     theano.gof.DB : A collection of optimizers and databases, each with a name and any number of tags.
     theano.gof.TopoOptimizer : Apply a local optimizer to all nodes once, in (or against) topological order.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> local = LocalGroupDB()
+    >>> local.register("to_cos", opt.OpSub(T.sin, T.cos), "trigonometry")
+    >>> x = T.vector("x")
+    >>> fgraph = theano.gof.FunctionGraph([x], [T.sin(T.sin(x))])
+    >>> _ = TopoDB(local).query("+trigonometry").optimize(fgraph)
+    >>> print(fgraph)
+    [Elemwise{cos,no_inplace}(Elemwise{cos,no_inplace}(x))]
     """
 
     def __init__(
@@ -554,6 +615,17 @@ class ProxyDB(DB):
     --------
     theano.gof.Query : What to take out of a database.
     theano.gof.LocalGroupDB : Local optimizers, queried to a `LocalOptGroup`, in the order of their positions.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> db = LocalGroupDB()
+    >>> db.register("to_cos", opt.OpSub(T.sin, T.cos), "trigonometry")
+    >>> twice = SequenceDB()
+    >>> twice.register("first", TopoDB(db), 1, "trigonometry")
+    >>> twice.register("again", ProxyDB(twice["first"]), 2, "trigonometry")
+    >>> [pass_.name for pass_ in twice.query("+trigonometry")]
+    ['first', 'again']
     """
 
     def __init__(self, db: DB):

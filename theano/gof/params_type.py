@@ -40,6 +40,18 @@ class Params(dict):
     See Also
     --------
     theano.tensor.nnet.corr.ParamsType : A type that puts several types together, for the parameters of an Op.
+
+    Examples
+    --------
+    >>> import theano.scalar
+    >>> layout = ParamsType(stride=theano.scalar.int64, scale=theano.scalar.float64)
+    >>> params = Params(layout, stride=2, scale=0.5)
+    >>> params.stride, params.scale, params == Params(layout, stride=2, scale=0.5)
+    (2, 0.5, True)
+    >>> params.stride = 3
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: Params is immutable
     """
 
     def __init__(self, params_type: ParamsType, **kwargs: Any):

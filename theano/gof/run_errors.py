@@ -228,6 +228,19 @@ def raise_with_op(node: Any, thunk: Any = None, exc_info: Any = None, storage_ma
     -----
     The exception gets the attributes `__thunk_trace__` (where the node was created),
     `__op_instance__` (the node) and `__applynode_index__` (its place in the order of running).
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> node = T.exp(T.vector("x")).owner
+    >>> try:
+    ...     try:
+    ...         raise ValueError("no value")
+    ...     except ValueError:
+    ...         raise_with_op(node)
+    ... except ValueError as error:
+    ...     print(str(error).splitlines()[:2], error.__op_instance__ is node)
+    ['no value', 'Apply node that caused the error: Elemwise{exp,no_inplace}(x)'] True
     """
     if exc_info is None:
         exc_info = sys.exc_info()

@@ -18,12 +18,32 @@ def memodict(f: Callable) -> Callable:
     ----------
     f : callable
         A function of one argument that can be hashed.
+
+    Examples
+    --------
+    >>> @memodict
+    ... def square(x):
+    ...     print("computing")
+    ...     return x * x
+    >>> square(3) + square(3)
+    computing
+    18
     """
     return functools.cache(f)
 
 
 def make_depends() -> Callable:
-    """Return a function of two nodes that says whether the first needs the second."""
+    """Return a function of two nodes that says whether the first needs the second.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> y = T.sin(T.scalar("x"))
+    >>> z = T.exp(y)
+    >>> needs = make_depends()
+    >>> needs((z.owner, y.owner)), needs((y.owner, z.owner))
+    (True, False)
+    """
 
     @functools.cache
     def inputs_of(node: Any) -> frozenset:
@@ -47,7 +67,17 @@ def make_depends() -> Callable:
 
 
 def make_dependence_cmp() -> Callable:
-    """Return a comparison of two nodes: 1 if the first needs the second, -1 if the other way round, else 0."""
+    """Return a comparison of two nodes: 1 if the first needs the second, -1 if the other way round, else 0.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> y = T.sin(T.scalar("x"))
+    >>> z = T.exp(y)
+    >>> compare = make_dependence_cmp()
+    >>> compare(y.owner, z.owner), compare(z.owner, y.owner), compare(y.owner, T.cos(y).owner)
+    (-1, 1, -1)
+    """
     depends = make_depends()
 
     def dependence(a: Any, b: Any) -> int:
@@ -193,6 +223,16 @@ def sort_apply_nodes(inputs: Any, outputs: Any, cmps: Iterable[Callable]) -> lis
     Returns
     -------
     list of Apply
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.scalar("x")
+    >>> by_name = key_to_cmp(lambda node: str(node.op))
+    >>> outs = [T.sin(x), T.cos(x), T.exp(T.cos(x))]
+    >>> nodes = sort_apply_nodes([x], outs, [make_dependence_cmp(), by_name])
+    >>> [node.op.scalar_op.name for node in nodes]
+    ['cos', 'cos', 'exp', 'sin']
     """
     return posort(io_toposort(inputs, outputs), *cmps)
 
@@ -204,6 +244,15 @@ def sort_schedule_fn(*cmps: Callable) -> Callable:
     ----------
     *cmps : callable
         As for `posort`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.scalar("x")
+    >>> schedule = sort_schedule_fn(key_to_cmp(lambda node: str(node.op)))
+    >>> print(*schedule(FunctionGraph([x], [T.sin(x), T.cos(x)])), sep=", ")
+    Elemwise{cos,no_inplace}(x), Elemwise{sin,no_inplace}(x)
     """
 
     def schedule(fgraph: Any) -> list:
@@ -219,6 +268,12 @@ def key_to_cmp(key: Callable) -> Callable:
     ----------
     key : callable
         A function of one argument, as for ``list.sort``.
+
+    Examples
+    --------
+    >>> by_length = key_to_cmp(len)
+    >>> by_length("sin", "arccos"), by_length("sin", "cos")
+    (-1, 0)
     """
 
     def key_cmp(a: Any, b: Any) -> int:
@@ -253,6 +308,22 @@ def overlap_transfers(order: Sequence[Any], also_before: Mapping[Any, Sequence[A
     same order have the same `transfer_chain`: they are started by the number of such starts that they need one after
     the other, and among equals by rank. That depends on the graph alone, not on the order in which its nodes come, and so no
     process waits for a transfer that another one starts only after a wait.
+
+    Examples
+    --------
+    >>> import theano
+    >>> class Step(theano.Op):
+    ...     __props__ = ("label", "transfer")
+    ...     def __init__(self, label, transfer=None):
+    ...         self.label, self.transfer = label, transfer
+    ...     def make_node(self, x):
+    ...         return theano.Apply(self, [x], [x.type()])
+    >>> x = theano.tensor.vector("x")
+    >>> sent = Step("send", "start")(x)
+    >>> got = Step("receive", "wait")(sent)
+    >>> own = Step("compute")(x)
+    >>> [node.op.label for node in overlap_transfers([sent.owner, got.owner, own.owner])]
+    ['send', 'compute', 'receive']
     """
     kinds = [getattr(node.op, "transfer", None) for node in order]
     if not any(kinds):

@@ -49,6 +49,20 @@ class SharedVariable(Variable):
     See Also
     --------
     theano.shared : Return a shared variable that holds a copy of, or a reference to, a value.
+
+    Examples
+    --------
+    >>> import theano
+    >>> total = theano.shared(0, "total")
+    >>> isinstance(total, SharedVariable)
+    True
+    >>> add = theano.function([], updates=[(total, total + 5)])
+    >>> add()
+    []
+    >>> add()
+    []
+    >>> int(total.get_value())
+    10
     """
 
     #: Compiled functions take this for a shared variable without importing this module.
@@ -185,6 +199,21 @@ def shared_constructor(ctor: Callable[..., SharedVariable], remove: bool = False
     theano.shared : Return a shared variable that holds a copy of, or a reference to, a value.
     theano.compile.sharedvalue.generic_constructor : Make a shared variable of the generic type, which holds any Python
         object.
+
+    Examples
+    --------
+    >>> import theano
+    >>> class Fraction:
+    ...     def __init__(self, over, under):
+    ...         self.value = over / under
+    >>> @shared_constructor
+    ... def fraction_constructor(value, name=None, strict=False, allow_downcast=None):
+    ...     if not isinstance(value, Fraction):
+    ...         raise TypeError("no fraction")
+    ...     return theano.shared(value.value, name)
+    >>> theano.shared(Fraction(1, 4), "rate").get_value()
+    array(0.25)
+    >>> _ = shared_constructor(fraction_constructor, remove=True)
     """
     if remove:
         constructors.remove(ctor)
@@ -295,6 +324,12 @@ def generic_constructor(
     See Also
     --------
     theano.compile.shared_constructor : Register a constructor of shared variables.
+
+    Examples
+    --------
+    >>> settings = generic_constructor({"rate": 0.1}, name="settings")
+    >>> print(settings.type, settings.get_value()["rate"])
+    Generic 0.1
     """
     if isinstance(value, (list, tuple)) and value and all(isinstance(item, (bool, int, float, complex)) for item in value):
         warnings.warn(

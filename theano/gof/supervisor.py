@@ -20,6 +20,18 @@ class Supervisor(Feature):
     See Also
     --------
     theano.compile.AliasedMemoryError : Memory is aliased that should not be.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import DestroyHandler, FunctionGraph, ReplaceValidate
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.exp(x)], features=[DestroyHandler(), ReplaceValidate()])
+    >>> fgraph.attach_feature(Supervisor(fgraph.inputs))
+    >>> fgraph.replace_validate(fgraph.outputs[0], T.inplace.exp_inplace(fgraph.inputs[0]))
+    Traceback (most recent call last):
+        ...
+    theano.gof.fg.InconsistencyError: Trying to destroy a protected Variable: x
     """
 
     def __init__(self, protected: Iterable[Variable]):

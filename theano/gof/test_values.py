@@ -37,6 +37,16 @@ def compute_test_values(node: Any) -> None:
     --------
     theano.gof.op.get_debug_values : Return the test values of some variables, for an Op that checks them when it is
         applied.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> y = x + 1
+    >>> x.tag.test_value = 2.0
+    >>> compute_test_values(y.owner)
+    >>> float(y.tag.test_value)
+    3.0
     """
     storage_map: dict = {}
     compute_map: dict = {}

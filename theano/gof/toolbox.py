@@ -23,6 +23,18 @@ class InconsistencyError(Exception):
     theano.FunctionGraph : A graph between inputs and outputs, whose changes are told to features.
     theano.gof.Feature : The base class of features.  Its callbacks do nothing.
     theano.gof.DestroyHandler : Sees to it that in-place Ops do no harm.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import DestroyHandler
+    >>> x = T.vector("x")
+    >>> both = [T.inplace.exp_inplace(x), T.inplace.sqr_inplace(x)]
+    >>> fgraph = FunctionGraph([x], both, features=[DestroyHandler()])
+    >>> fgraph.toposort()
+    Traceback (most recent call last):
+        ...
+    theano.gof.fg.InconsistencyError: Multiple destroyers of x
     """
 
     __module__ = "theano.gof.fg"
@@ -34,6 +46,18 @@ class AlreadyThere(Exception):
     See Also
     --------
     theano.gof.Feature : The base class of features.  Its callbacks do nothing.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.sin(x)], features=[History()])
+    >>> fgraph.attach_feature(History())  # The graph passes over it.
+    >>> History().on_attach(fgraph)
+    Traceback (most recent call last):
+        ...
+    theano.gof.toolbox.AlreadyThere: History feature is already present or in conflict with another plugin.
     """
 
 
@@ -43,6 +67,18 @@ class ReplacementDidntRemovedError(Exception):
     See Also
     --------
     theano.gof.ReplaceValidate : Makes replacements that are undone where they leave the graph invalid.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.sin(x)], features=[ReplaceValidate()])
+    >>> out = fgraph.outputs[0]
+    >>> fgraph.replace_all_validate_remove([(out, abs(out))], remove=[out.owner], reason="abs", warn=False)
+    Traceback (most recent call last):
+        ...
+    theano.gof.toolbox.ReplacementDidntRemovedError
     """
 
 
@@ -56,6 +92,18 @@ class Feature:
     theano.InconsistencyError : A change of a graph would make it invalid.
     theano.FunctionGraph : A graph between inputs and outputs, whose changes are told to features.
     theano.gof.DestroyHandler : Sees to it that in-place Ops do no harm.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> class Diary(Feature):
+    ...     def on_change_input(self, fgraph, node, i, r, new_r, reason=None):
+    ...         print(f"{reason}: {r} -> {new_r}")
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.sin(x)], features=[Diary()])
+    >>> fgraph.replace(fgraph.outputs[0], T.cos(fgraph.inputs[0]), reason="to_cos")
+    to_cos: Elemwise{sin,no_inplace}.0 -> Elemwise{cos,no_inplace}.0
     """
 
     #: Attributes that the feature puts on a graph and that are not pickled with it.
@@ -95,6 +143,25 @@ class Bookkeeper(Feature):
     --------
     theano.gof.Validator : Asks the graph's features whether it is valid.
     theano.gof.History : Remembers the changes of a graph, so that they can be undone.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> class Census(Bookkeeper):
+    ...     nodes = 0
+    ...     def on_import(self, fgraph, node, reason):
+    ...         self.nodes += 1
+    ...     def on_prune(self, fgraph, node, reason):
+    ...         self.nodes -= 1
+    >>> x = T.vector("x")
+    >>> fgraph, census = FunctionGraph([x], [T.exp(T.sin(x))]), Census()
+    >>> fgraph.attach_feature(census)
+    >>> census.nodes
+    2
+    >>> fgraph.replace(fgraph.outputs[0], T.exp(fgraph.inputs[0]))
+    >>> census.nodes
+    1
     """
 
     def on_attach(self, fgraph: Any) -> None:
@@ -112,6 +179,19 @@ class Provider(Feature):
     See Also
     --------
     theano.gof.Feature : The base class of features.  Its callbacks do nothing.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> class Counter(Provider):
+    ...     provides = {"number_of": "count"}
+    ...     def count(self, fgraph, op):
+    ...         return sum(node.op == op for node in fgraph.apply_nodes)
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.sin(T.sin(x))], features=[Counter()])
+    >>> fgraph.number_of(T.sin)
+    2
     """
 
     #: The names of the methods on the graph, and those of the feature's own, which get the graph as their first argument.
@@ -147,6 +227,18 @@ class GetCheckpoint:
     --------
     theano.gof.toolbox.LambdExtract : Undoes one change of a graph when it is called: input `i` of `node` is `r` again.
     theano.gof.History : Remembers the changes of a graph, so that they can be undone.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.sin(x)], features=[History()])
+    >>> isinstance(fgraph.checkpoint, GetCheckpoint), fgraph.checkpoint()
+    (True, 0)
+    >>> fgraph.replace(fgraph.outputs[0], T.cos(fgraph.inputs[0]))
+    >>> fgraph.checkpoint()
+    1
     """
 
     def __init__(self, history: History, fgraph: Any):
@@ -177,6 +269,18 @@ class LambdExtract:
     --------
     theano.gof.History : Remembers the changes of a graph, so that they can be undone.
     theano.gof.toolbox.GetCheckpoint : What `History` puts on a graph as ``checkpoint``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.sin(x)])
+    >>> undo = LambdExtract(fgraph, "output", 0, fgraph.outputs[0])
+    >>> fgraph.replace(fgraph.outputs[0], T.cos(fgraph.inputs[0]))
+    >>> undo()
+    >>> print(fgraph)
+    [Elemwise{sin,no_inplace}(x)]
     """
 
     def __init__(self, fgraph: Any, node: Any, i: int, r: Any, reason: Any = None):
@@ -202,6 +306,18 @@ class History(Provider):
         came or went.
     theano.gof.Feature : The base class of features.  Its callbacks do nothing.
     theano.gof.toolbox.GetCheckpoint : What `History` puts on a graph as ``checkpoint``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.sin(x)], features=[History()])
+    >>> mark = fgraph.checkpoint()
+    >>> fgraph.replace(fgraph.outputs[0], T.cos(fgraph.inputs[0]))
+    >>> fgraph.revert(mark)
+    >>> print(fgraph)
+    [Elemwise{sin,no_inplace}(x)]
     """
 
     provides = {"checkpoint": "_mark", "revert": "revert"}
@@ -255,6 +371,18 @@ class Validator(Provider):
     theano.gof.ReplaceValidate : Makes replacements that are undone where they leave the graph invalid.
     theano.gof.Bookkeeper : A feature that is told of the nodes that are there when it is attached or removed as if they
         came or went.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import DestroyHandler, FunctionGraph
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.exp(x), T.sin(x)], features=[DestroyHandler(), Validator()])
+    >>> for out, inplace in zip(list(fgraph.outputs), (T.inplace.exp_inplace, T.inplace.sin_inplace)):
+    ...     fgraph.replace(out, inplace(fgraph.inputs[0]))
+    ...     print(fgraph.consistent())
+    True
+    False
     """
 
     provides = {"validate": "validate_", "consistent": "consistent_"}
@@ -296,6 +424,21 @@ class ReplaceValidate(History, Validator):
     theano.gof.NodeFinder : Knows the nodes of each Op.  It puts on the graph ``get_nodes(op)``.
     theano.gof.Validator : Asks the graph's features whether it is valid.
     theano.gof.NoOutputFromInplace : Refuses to let in-place Ops compute outputs of the graph.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import DestroyHandler, FunctionGraph
+    >>> x = T.vector("x")
+    >>> y = T.sin(x)
+    >>> fgraph = FunctionGraph([x], [T.exp(y), T.cos(y)], features=[DestroyHandler(), ReplaceValidate()])
+    >>> for out, inplace in zip(list(fgraph.outputs), (T.inplace.exp_inplace, T.inplace.cos_inplace)):
+    ...     fgraph.replace_validate(out, inplace(*out.owner.inputs))
+    Traceback (most recent call last):
+        ...
+    theano.gof.fg.InconsistencyError: Multiple destroyers of Elemwise{sin,no_inplace}.0
+    >>> print(fgraph)  # The second replacement has been undone.
+    [exp_inplace(*1 -> Elemwise{sin,no_inplace}(x)), Elemwise{cos,no_inplace}(*1)]
     """
 
     provides = {
@@ -409,6 +552,15 @@ class NodeFinder(Provider, Bookkeeper):
     --------
     theano.gof.PrintListener : Prints what happens to a graph.
     theano.gof.ReplaceValidate : Makes replacements that are undone where they leave the graph invalid.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.exp(T.sin(x)) + T.sin(x)], features=[NodeFinder()])
+    >>> fgraph.get_nodes(T.exp), len(fgraph.get_nodes(T.sin))
+    ([Elemwise{exp,no_inplace}(Elemwise{sin,no_inplace}.0)], 2)
     """
 
     provides = {"get_nodes": "query"}
@@ -478,6 +630,19 @@ class PrintListener(Feature):
     theano.compile.PrintCurrentFunctionGraph : Print the graph as it is at a certain place of the sequence of rewrites.
     theano.gof.Feature : The base class of features.  Its callbacks do nothing.
     theano.gof.NodeFinder : Knows the nodes of each Op.  It puts on the graph ``get_nodes(op)``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.sin(x)])
+    >>> fgraph.attach_feature(PrintListener())
+    -- attaching to:  [Elemwise{sin,no_inplace}(x)]
+    >>> fgraph.replace(fgraph.outputs[0], T.cos(fgraph.inputs[0]), reason="to_cos")
+    -- importing: Elemwise{cos,no_inplace}(x), reason: to_cos
+    -- pruning: Elemwise{sin,no_inplace}(x), reason: to_cos
+    -- changing (output.inputs[0]) from Elemwise{sin,no_inplace}.0 to Elemwise{cos,no_inplace}.0
     """
 
     def __init__(self, active: bool = True):
@@ -512,6 +677,18 @@ class PreserveNames(Feature):
     theano.gof.toolbox.PreserveVariableAttributes : Gives the name, and the tag `nan_guard_mode_check`, of a variable that
         is replaced to its replacement.
     theano.gof.Feature : The base class of features.  Its callbacks do nothing.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.vector("x")
+    >>> y = T.sin(x)
+    >>> y.name = "signal"
+    >>> fgraph = FunctionGraph([x], [y], features=[PreserveNames()])
+    >>> fgraph.replace(fgraph.outputs[0], T.cos(fgraph.inputs[0]))
+    >>> fgraph.outputs
+    [signal]
     """
 
     def on_change_input(self, fgraph: Any, node: Any, i: int, r: Any, new_r: Any, reason: Any = None) -> None:
@@ -526,6 +703,18 @@ class PreserveVariableAttributes(Feature):
     --------
     theano.gof.Feature : The base class of features.  Its callbacks do nothing.
     theano.gof.toolbox.PreserveNames : Gives the name of a variable that is replaced to its replacement, if that has none.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.vector("x")
+    >>> y = T.log(x)
+    >>> y.tag.nan_guard_mode_check = True
+    >>> fgraph = FunctionGraph([x], [y], features=[PreserveVariableAttributes()])
+    >>> fgraph.replace(fgraph.outputs[0], T.log1p(fgraph.inputs[0]))
+    >>> fgraph.outputs[0].tag.nan_guard_mode_check
+    True
     """
 
     def on_change_input(self, fgraph: Any, node: Any, i: int, r: Any, new_r: Any, reason: Any = None) -> None:
@@ -549,6 +738,19 @@ class NoOutputFromInplace(Feature):
     See Also
     --------
     theano.gof.ReplaceValidate : Makes replacements that are undone where they leave the graph invalid.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import DestroyHandler, FunctionGraph
+    >>> x = T.vector("x")
+    >>> features = [DestroyHandler(), NoOutputFromInplace(), ReplaceValidate()]
+    >>> fgraph = FunctionGraph([x], [T.exp(T.sin(x))], features=features)
+    >>> out = fgraph.outputs[0]
+    >>> fgraph.replace_validate(out, T.inplace.exp_inplace(out.owner.inputs[0]))
+    Traceback (most recent call last):
+        ...
+    theano.gof.fg.InconsistencyError: A function graph Feature has requested (probably for efficiency reasons) ...
     """
 
     def __init__(self, first_output_idx: int = 0, last_output_idx: int | None = None):

@@ -40,6 +40,12 @@ def stack_search(start: deque, expand: Callable[[Any], Sequence | None], mode: s
     See Also
     --------
     theano.gof.graph.ancestors : Return the variables that some variables are computed from, and these themselves.
+
+    Examples
+    --------
+    >>> below = {"a": ["b", "c"], "b": ["d"]}
+    >>> stack_search(deque(["a"]), below.get), stack_search(deque(["a"]), below.get, mode="dfs")
+    (['a', 'b', 'c', 'd'], ['a', 'c', 'b', 'd'])
     """
     if mode not in ("bfs", "dfs"):
         raise ValueError(f"mode should be bfs or dfs, not {mode!r}")
@@ -82,6 +88,17 @@ def ancestors(variable_list: Iterable, blockers: Iterable | None = None) -> list
     theano.gof.graph.inputs : Return the variables without an owner that some variables are computed from.
     theano.gof.graph.variables : Return the variables between inputs and outputs, these included.
     theano.gof.graph.orphans : Return the variables without an owner that the outputs need and that are no inputs.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.scalars("xy")
+    >>> product = x * y
+    >>> product.name = "product"
+    >>> ancestors([product + x])
+    [Elemwise{add,no_inplace}.0, product, x, y]
+    >>> ancestors([product + x], blockers=[product])
+    [Elemwise{add,no_inplace}.0, product, x]
     """
     stop: Any = set(blockers) if blockers else ()
     stack = list(variable_list)
@@ -117,6 +134,14 @@ def inputs(variable_list: Iterable, blockers: Iterable | None = None) -> list:
     --------
     theano.gof.graph.variables : Return the variables between inputs and outputs, these included.
     theano.gof.graph.ancestors : Return the variables that some variables are computed from, and these themselves.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y, z = T.scalars("xyz")
+    >>> product = x * y
+    >>> inputs([product + z]), inputs([product + z], blockers=[product])
+    ([x, y, z], [z])
     """
     return [var for var in ancestors(variable_list, blockers) if var.owner is None]
 
@@ -137,6 +162,14 @@ def variables_and_orphans(i: Iterable, o: Iterable) -> tuple[list, list]:
     See Also
     --------
     theano.gof.graph.variables : Return the variables between inputs and outputs, these included.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.scalars("xy")
+    >>> found, orphans = variables_and_orphans([x], [x * y])
+    >>> len(found), orphans
+    (3, [y])
     """
     stop = dict.fromkeys(i)
     found: dict = {}
@@ -175,6 +208,15 @@ def variables(i: Iterable, o: Iterable) -> list:
     theano.gof.graph.orphans : Return the variables without an owner that the outputs need and that are no inputs.
     theano.gof.graph.inputs : Return the variables without an owner that some variables are computed from.
     theano.gof.graph.variables_and_orphans : Return the variables between inputs and outputs, and the orphans among them.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.scalar("x")
+    >>> y = T.sin(x)
+    >>> z = T.exp(y)
+    >>> set(variables([x], [z])) == {x, y, z}
+    True
     """
     return variables_and_orphans(i, o)[0]
 
@@ -240,6 +282,15 @@ def ops(i: Iterable, o: Iterable) -> set:
     theano.gof.graph.general_toposort : Sort what some things depend on, so that each comes after what it depends on
         itself.
     theano.gof.graph.list_of_nodes : Return the list of Apply nodes between inputs and outputs, in no order that matters.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.scalar("x")
+    >>> y = T.sin(x)
+    >>> z = T.exp(y)
+    >>> ops([x], [z]) == {y.owner, z.owner}, ops([y], [z]) == {z.owner}
+    (True, True)
     """
     return set(_nodes_between(i, o))
 
@@ -263,6 +314,14 @@ def list_of_nodes(inputs: Iterable, outputs: Iterable) -> list:
     theano.gof.graph.ops : Return the set of Apply nodes between inputs and outputs.
     theano.gof.graph.io_toposort : Return the Apply nodes between inputs and outputs, each after those whose outputs it
         takes.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.scalar("x")
+    >>> y = T.sin(x)
+    >>> sorted(str(node.op) for node in list_of_nodes([x], [T.exp(y) + y]))
+    ['Elemwise{add,no_inplace}', 'Elemwise{exp,no_inplace}', 'Elemwise{sin,no_inplace}']
     """
     return list(_nodes_between(inputs, outputs))
 
@@ -285,6 +344,15 @@ def is_in_ancestors(l_node: Any, f_node: Any) -> bool:
     See Also
     --------
     theano.gof.graph.ancestors : Return the variables that some variables are computed from, and these themselves.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.scalar("x")
+    >>> y = T.sin(x)
+    >>> z = T.exp(y)
+    >>> is_in_ancestors(z.owner, y.owner), is_in_ancestors(y.owner, z.owner)
+    (True, False)
     """
     stack = [l_node]
     seen = set()
@@ -312,6 +380,13 @@ def view_roots(r: Any) -> list:
     theano.compile.alias_root : Return the variable whose memory `v` uses, following views and in-place operations
         upwards.
     theano.compile.view_tree_set : Add to `treeset` the variable `v` and everything that is a view of it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.matrix("x")
+    >>> view_roots(x.T[0]), view_roots(x + 1)
+    ([x], [Elemwise{add,no_inplace}.0])
     """
     roots: list = []
     stack = [r]
@@ -373,6 +448,12 @@ def general_toposort(
         takes.
     theano.gof.graph.list_of_nodes : Return the list of Apply nodes between inputs and outputs, in no order that matters.
     theano.gof.graph.ops : Return the set of Apply nodes between inputs and outputs.
+
+    Examples
+    --------
+    >>> needs = {"jacket": ["shirt", "trousers"], "trousers": ["shirt"], "shirt": []}
+    >>> general_toposort(["jacket"], needs.get)
+    ['shirt', 'trousers', 'jacket']
     """
     if compute_deps_cache is not None and deps_cache is None:
         raise ValueError("deps_cache cannot be None when compute_deps_cache is given")
@@ -443,6 +524,16 @@ def io_toposort(inputs: Iterable, outputs: Iterable, orderings: dict | None = No
     theano.gof.graph.list_of_nodes : Return the list of Apply nodes between inputs and outputs, in no order that matters.
     theano.gof.graph.general_toposort : Sort what some things depend on, so that each comes after what it depends on
         itself.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.scalar("x")
+    >>> for node in io_toposort([x], [T.exp(T.sin(x)) + x]):
+    ...     print(node)
+    Elemwise{sin,no_inplace}(x)
+    Elemwise{exp,no_inplace}(Elemwise{sin,no_inplace}.0)
+    Elemwise{add,no_inplace}(Elemwise{exp,no_inplace}.0, x)
     """
     stop = set(inputs)
     orderings = orderings or {}
@@ -584,6 +675,14 @@ def clone(i: Sequence, o: Sequence, copy_inputs: bool = True, copy_orphans: bool
     theano.clone : Return a copy of a graph, with some variables replaced by others.
     theano.gof.graph.clone_get_equiv : Copy the graph between inputs and outputs, and return what became of each variable
         and node.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.scalars("xy")
+    >>> (x2, y2), (product,) = clone([x, y], [x * y])
+    >>> product.owner.inputs == [x2, y2], x2 is x, x2
+    (True, False, x)
     """
     if copy_orphans is None:
         copy_orphans = copy_inputs
@@ -620,6 +719,15 @@ def clone_get_equiv(
     --------
     theano.clone : Return a copy of a graph, with some variables replaced by others.
     theano.gof.graph.clone : Copy the graph between inputs and outputs.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.scalar("x")
+    >>> y = T.exp(x)
+    >>> copies = clone_get_equiv([x], [y], copy_inputs=False)
+    >>> copies[x] is x, copies[y] is y, copies[y].owner is copies[y.owner]
+    (True, False, True)
     """
     if memo is None:
         memo = {}
@@ -668,6 +776,13 @@ def io_connection_pattern(inputs: Sequence, outputs: Sequence) -> list[list[bool
     See Also
     --------
     theano.grad : Symbolic gradient of a scalar cost with respect to one or more variables.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.vectors("xy")
+    >>> io_connection_pattern([x, y], [x * y, x * y.shape[0]])  # A shape has no gradient.
+    [[True, True], [True, False]]
     """
     # One integer a variable: bit i says that it is connected to input i.
     connected: dict = {}
@@ -772,6 +887,12 @@ def default_leaf_formatter(leaf: Any) -> str:
     --------
     theano.gof.graph.default_node_formatter : Return the text of a node whose inputs have the texts `argstrings`.
     theano.gof.graph.as_string : Describe a graph in text.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> default_leaf_formatter(T.dscalar("x")), default_leaf_formatter(T.dscalar())
+    ('x', '<TensorType(float64, scalar)>')
     """
     return str(leaf)
 
@@ -790,6 +911,13 @@ def default_node_formatter(op: Any, argstrings: Sequence[str]) -> str:
     --------
     theano.gof.graph.as_string : Describe a graph in text.
     theano.gof.graph.default_leaf_formatter : Return the text of a variable at which a description ends.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.scalars("xy")
+    >>> default_node_formatter((x + y).owner, ["left", "right"])
+    'Elemwise{add,no_inplace}(left, right)'
     """
     return f"{op.op}({', '.join(argstrings)})"
 
@@ -819,6 +947,17 @@ def op_as_string(
     --------
     theano.pp : Return a graph as a formula; the same as `pprint`.
     theano.gof.graph.as_string : Describe a graph in text.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.scalar("x")
+    >>> y = T.sin(x)
+    >>> node = (y * T.exp(y)).owner
+    >>> op_as_string([x], node)
+    'Elemwise{mul,no_inplace}(*1 -> Elemwise{sin,no_inplace}(x), Elemwise{exp,no_inplace}(*1))'
+    >>> op_as_string([y], node, leaf_formatter=lambda v: "y")
+    'Elemwise{mul,no_inplace}(y, Elemwise{exp,no_inplace}(y))'
     """
     strs = as_string(i, op.inputs, leaf_formatter, node_formatter)
     return node_formatter(op, strs)
@@ -854,6 +993,14 @@ def as_string(
     theano.gof.graph.op_as_string : Return the text of a node, down to the inputs `i`.
     theano.pp : Return a graph as a formula; the same as `pprint`.
     theano.gof.graph.default_leaf_formatter : Return the text of a variable at which a description ends.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.scalars("xy")
+    >>> total = x + y
+    >>> as_string([x, y], [total, T.exp(total) * total])
+    ['*1 -> Elemwise{add,no_inplace}(x, y)', 'Elemwise{mul,no_inplace}(Elemwise{exp,no_inplace}(*1), *1)']
     """
     stop = set(i)
     uses: dict = {}

@@ -28,6 +28,18 @@ class CLinkerType(CLinkerObject):
     --------
     theano.gof.type.PureType : A type: it makes variables and filters the values they are given.
     theano.Type : A type with a C interface: the base class of types.
+
+    Examples
+    --------
+    >>> class Count(CLinkerType):
+    ...     def c_declare(self, name, sub, check_input=True):
+    ...         return f"long {name};"
+    ...     def c_init(self, name, sub):
+    ...         return f"{name} = 0;"
+    ...     def c_extract(self, name, sub, check_input=True, **kwargs):
+    ...         return f"{name} = PyLong_AsLong(py_{name});"
+    >>> print(Count().c_declare("n", {}), Count().c_extract("n", {}))
+    long n; n = PyLong_AsLong(py_n);
     """
 
     def c_element_type(self) -> str:
@@ -100,6 +112,17 @@ class PureType:
     --------
     theano.Type : A type with a C interface: the base class of types.
     theano.gof.type.CLinkerType : The C interface of Types.
+
+    Examples
+    --------
+    >>> class Text(PureType):
+    ...     def filter(self, data, strict=False, allow_downcast=None):
+    ...         if isinstance(data, str) or not strict:
+    ...             return str(data)
+    ...         raise TypeError("no text")
+    >>> text = Text()
+    >>> text("title"), text.filter(3), text.is_valid_value(3)
+    (title, '3', False)
     """
 
     Variable = Variable
@@ -238,6 +261,14 @@ class SingletonType(Type):
     See Also
     --------
     theano.Type : A type with a C interface: the base class of types.
+
+    Examples
+    --------
+    >>> class Anything(SingletonType):
+    ...     def filter(self, data, strict=False, allow_downcast=None):
+    ...         return data
+    >>> Anything() is Anything(), str(Anything())
+    (True, 'Anything')
     """
 
     __instance = None
@@ -268,6 +299,15 @@ class Generic(SingletonType):
     theano.tensor.TensorType : The type of variables whose values are NumPy arrays of one dtype and rank.
     theano.Type : A type with a C interface: the base class of types.
     theano.gof.type.CDataType : A C pointer that Ops with C code pass to each other.
+
+    Examples
+    --------
+    >>> import theano
+    >>> x = theano.tensor.dscalar("x")
+    >>> notes = Generic()("notes")
+    >>> f = theano.function([x, notes], 2 * x, on_unused_input="ignore")
+    >>> float(f(3, {"any": "object"}))
+    6.0
     """
 
     def filter(self, data: Any, strict: bool = False, allow_downcast: bool | None = None) -> Any:
@@ -335,6 +375,16 @@ class CDataType(Type):
     --------
     theano.gof.type.CDataTypeConstant : A constant C pointer.
     theano.Generic : The type of any Python object.
+
+    Examples
+    --------
+    >>> handle = CDataType("cudnnHandle_t*", freefunc="destroy_handle", headers=["cudnn.h"])
+    >>> handle == CDataType("cudnnHandle_t*"), handle.c_headers()
+    (False, ('cudnn.h',))
+    >>> handle.filter(3)
+    Traceback (most recent call last):
+        ...
+    TypeError: expected None or a PyCapsule
     """
 
     __props__ = (
@@ -483,6 +533,15 @@ class CDataTypeConstant(Constant):
     --------
     theano.Generic : The type of any Python object.
     theano.gof.type.CDataType : A C pointer that Ops with C code pass to each other.
+
+    Examples
+    --------
+    >>> pointer = CDataType("int*")
+    >>> constant = CDataTypeConstant(pointer, pointer.make_value(64))
+    >>> print(constant.type)
+    CDataType{int*}
+    >>> constant.equals(CDataTypeConstant(pointer, pointer.make_value(64)))  # What they point to is unknown.
+    False
     """
 
     def merge_signature(self) -> Any:

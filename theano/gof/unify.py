@@ -18,6 +18,12 @@ class Variable:
     ----------
     name : str
         For printing.
+
+    Examples
+    --------
+    >>> x = Variable("x")
+    >>> x, x == Variable("x")  # Names do not make variables the same.
+    (Variable(name=x), False)
     """
 
     def __init__(self, name: str = "?"):
@@ -30,7 +36,16 @@ class Variable:
 
 
 class FreeVariable(Variable):
-    """A variable that anything can take the place of."""
+    """A variable that anything can take the place of.
+
+    Examples
+    --------
+    >>> x = FreeVariable("x")
+    >>> unify_build(x, unify_walk([x, 2], [1, 2], Unification()))
+    1
+    >>> unify_walk([x, x], [1, 2], Unification())  # It cannot be both.
+    False
+    """
 
 
 class BoundVariable(Variable):
@@ -42,6 +57,13 @@ class BoundVariable(Variable):
         What it is called when it is printed.
     value : object
         What it stands for.
+
+    Examples
+    --------
+    >>> x = FreeVariable("x")
+    >>> known = unify_walk(("add", x), ("add", 3), Unification())
+    >>> known[x]
+    BoundVariable(name=x, value=3)
     """
 
     def __init__(self, name: str, value: Any):
@@ -58,6 +80,14 @@ class OrVariable(Variable):
         What it is called when it is printed.
     options : iterable
         One of them is its value.
+
+    Examples
+    --------
+    >>> op = OrVariable("op", ["add", "sub"])
+    >>> unify_walk(op, "mul", Unification())
+    False
+    >>> unify_walk(op, "add", Unification())[op].value
+    'add'
     """
 
     def __init__(self, name: str, options: Iterable):
@@ -74,6 +104,14 @@ class NotVariable(Variable):
         What it is called when it is printed.
     not_options : iterable
         What its value is not.
+
+    Examples
+    --------
+    >>> op = NotVariable("op", ["add", "sub"])
+    >>> unify_walk(op, "add", Unification())
+    False
+    >>> unify_walk(op, "mul", Unification())[op].value
+    'mul'
     """
 
     def __init__(self, name: str, not_options: Iterable):
@@ -91,6 +129,11 @@ class VariableInList:
     ----------
     variable : Variable
         What the options are of.
+
+    Examples
+    --------
+    >>> VariableInList(FreeVariable("x")).variable
+    FreeVariable(name=x)
     """
 
     def __init__(self, variable: Variable):
@@ -104,6 +147,13 @@ class Unification:
     ----------
     inplace : bool
         Whether `merge` changes the instance instead of making a new one.
+
+    Examples
+    --------
+    >>> x, y = FreeVariable("x"), FreeVariable("y")
+    >>> known = Unification().merge(BoundVariable("x", 3), x, y)
+    >>> known[x].value, known[y] is known[x], Unification()[x] is x
+    (3, True, True)
     """
 
     def __init__(self, inplace: bool = False):
@@ -157,6 +207,15 @@ def unify_walk(a: Any, b: Any, U: Unification) -> Any:
     -------
     Unification or False
         What is known about the variables then, or False where they do not match.
+
+    Examples
+    --------
+    >>> x = FreeVariable("x")
+    >>> known = unify_walk(["sub", x, x], ["sub", "a", "a"], Unification())
+    >>> known[x].value
+    'a'
+    >>> unify_walk(["sub", x, x], ["sub", "a", "b"], Unification())
+    False
     """
     pending = [(a, b)]
     u: Any
@@ -260,6 +319,13 @@ def unify_merge(a: Any, b: Any, U: Unification) -> Any:
         Patterns.
     U : Unification
         What `unify_walk` returned for them.
+
+    Examples
+    --------
+    >>> x, y = FreeVariable("x"), FreeVariable("y")
+    >>> left, right = ["add", x, 2], ["add", 1, y]
+    >>> unify_merge(left, right, unify_walk(left, right, Unification()))
+    ['add', 1, 2]
     """
     if isinstance(a, Variable) or isinstance(b, Variable):
         if not isinstance(a, Variable):
@@ -285,6 +351,13 @@ def unify_build(x: Any, U: Unification) -> Any:
         The pattern.
     U : Unification
         The values.
+
+    Examples
+    --------
+    >>> x = FreeVariable("x")
+    >>> known = unify_walk(["log", ["exp", x]], ["log", ["exp", "a"]], Unification())
+    >>> unify_build({"simpler": x, "n": 2}, known)
+    {'simpler': 'a', 'n': 2}
     """
     if isinstance(x, Variable):
         best = U[x]
@@ -308,6 +381,13 @@ class FVar:
         What is called.
     *args
         Patterns: what they are built to is given to the function.
+
+    Examples
+    --------
+    >>> x = FreeVariable("x")
+    >>> known = unify_walk(("double", x), ("double", 4), Unification())
+    >>> FVar(lambda value: 2 * value, x)(known)
+    8
     """
 
     def __init__(self, fn: Any, *args: Any):
@@ -329,6 +409,12 @@ def var_lookup(vartype: type, name: str, *args: Any, **kwargs: Any) -> Variable:
         What it is called when it is printed.
     *args, **kwargs
         For the class, if the variable is new.
+
+    Examples
+    --------
+    >>> x = var_lookup(FreeVariable, "x")
+    >>> var_lookup(FreeVariable, "x") is x, var_lookup(FreeVariable, "y") is x
+    (True, False)
     """
     return _variables.setdefault((vartype, name), vartype(name, *args, **kwargs))
 
@@ -364,5 +450,12 @@ def unify(a: Any, b: Any) -> tuple:
 
 
 def wildcard() -> Variable:
-    """Return a new variable that anything can take the place of."""
+    """Return a new variable that anything can take the place of.
+
+    Examples
+    --------
+    >>> first, second = wildcard(), wildcard()
+    >>> unify_walk([first, second], ["a", "b"], Unification())[second].value
+    'b'
+    """
     return FreeVariable("_")

@@ -54,6 +54,14 @@ def warn_user(message: str, category: type[Warning] = UserWarning) -> None:
         What is printed.
     category : class
         A subclass of ``Warning``.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     warn_user("the rate is large", RuntimeWarning)
+    >>> caught[0].category, str(caught[0].message)
+    (<class 'RuntimeWarning'>, 'the rate is large')
     """
     frame = sys._getframe(1)
     while frame.f_back is not None and (
@@ -95,6 +103,14 @@ def simple_extract_stack(f: Any = None, limit: int | None = None, skips: Sequenc
     -------
     list of (file name, line number, function name, text of the line)
         Outermost first.
+
+    Examples
+    --------
+    >>> def level():
+    ...     return simple_extract_stack(limit=1)
+    >>> [(file, line, function, text)] = level()
+    >>> line, function
+    (2, 'level')
     """
     if f is None:
         f = sys._getframe(1)
@@ -119,6 +135,14 @@ class scratchpad:
     See Also
     --------
     theano.Variable : A node of a graph that stands for a value.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.vector("x")
+    >>> x.tag.unit = "volt"
+    >>> x.clone().tag.unit, scratchpad().is_empty()
+    ('volt', True)
     """
 
     # Almost every tag has a trace and nothing else: so it costs no dictionary.
@@ -222,6 +246,14 @@ def add_tag_trace(thing: Any, user_line: int | None = None) -> Any:
     --------
     theano.gof.graph.get_variable_trace_string : Return the text of the stack traces of a variable, or an empty string.
     theano.gof.graph.copy_tag : Return a copy of the tag of a variable or node.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.vector("x")
+    >>> del x.tag.trace
+    >>> hasattr(x.tag, "trace"), hasattr(add_tag_trace(x).tag, "trace")
+    (False, True)
     """
     limit = config.traceback.limit if user_line is None else user_line
     if limit:
@@ -297,6 +329,17 @@ def get_variable_trace_string(v: Any) -> str:
     --------
     theano.gof.graph.copy_tag : Return a copy of the tag of a variable or node.
     theano.gof.graph.add_tag_trace : Record on a variable or node where the user's code made it, in ``thing.tag.trace``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.vector("x")
+    >>> x.tag.trace = [[("model.py", 12, "hidden_layer", "x = T.vector()")]]
+    >>> print(get_variable_trace_string(x).strip())
+    Backtrace when that variable is created:
+    <BLANKLINE>
+      File "model.py", line 12, in hidden_layer
+        x = T.vector()
     """
     trace = getattr(v.tag, "trace", None)
     if not trace:
@@ -328,6 +371,15 @@ def hashtype(self: Any) -> int:
     See Also
     --------
     theano.Type : A type with a C interface: the base class of types.
+
+    Examples
+    --------
+    >>> class Increment:
+    ...     __hash__ = hashtype
+    ...     def __eq__(self, other):
+    ...         return type(self) is type(other)
+    >>> len({Increment(), Increment()})
+    1
     """
     t = type(self)
     return hash(t.__name__) ^ hash(t.__module__)
@@ -339,15 +391,40 @@ class MethodNotDefined(Exception):
     See Also
     --------
     theano.Op : An operation, with its C interface: the base class of Ops.
+
+    Examples
+    --------
+    >>> import theano
+    >>> theano.gof.Type().filter(3)
+    Traceback (most recent call last):
+        ...
+    theano.gof.utils.MethodNotDefined: ('filter', <class 'theano.gof.type.Type'>, 'Type')
     """
 
 
 class AbstractFunctionError(Exception):
-    """An abstract function was called."""
+    """An abstract function was called.
+
+    Examples
+    --------
+    >>> import theano
+    >>> theano.gof.LocalOptimizer().transform(None)
+    Traceback (most recent call last):
+        ...
+    theano.gof.utils.AbstractFunctionError: (<class 'theano.gof.opt.LocalOptimizer'>, 'transform')
+    """
 
 
 class undef:
-    """A unique value that stands for 'not given'."""
+    """A unique value that stands for 'not given'.
+
+    Examples
+    --------
+    >>> def clone(allow_gc=undef):
+    ...     return "as before" if allow_gc is undef else f"set to {allow_gc}"
+    >>> clone(), clone(None)
+    ('as before', 'set to None')
+    """
 
 
 class object2:
@@ -357,6 +434,15 @@ class object2:
     --------
     theano.Op : An operation, with its C interface: the base class of Ops.
     theano.Type : A type with a C interface: the base class of types.
+
+    Examples
+    --------
+    >>> class Settings(object2):
+    ...     pass
+    >>> settings = Settings()
+    >>> settings.rate = 0.1
+    >>> vars(settings)
+    {'rate': 0.1}
     """
 
 
@@ -367,6 +453,12 @@ class D:
     ----------
     **d
         Its attributes.
+
+    Examples
+    --------
+    >>> options = D(rate=0.1, steps=20)
+    >>> options.rate * options.steps
+    2.0
     """
 
     def __init__(self, **d: Any):
@@ -424,6 +516,15 @@ def deprecated(filename: str, msg: str = "") -> Callable:
     -------
     callable
         The decorator.
+
+    Examples
+    --------
+    >>> @deprecated("model.py", "Use train.")
+    ... def fit(x):
+    ...     return 2 * x
+    >>> fit(1) + fit(2)
+    WARNING model.py.fit deprecated. Use train.
+    6
     """
 
     def _deprecated(f: Callable) -> Callable:
@@ -455,6 +556,16 @@ def named_methods(cls: type) -> type:
     -------
     type
         `cls` itself.
+
+    Examples
+    --------
+    >>> def constant(value):
+    ...     return lambda self: value
+    >>> @named_methods
+    ... class Shape:
+    ...     ndim = constant(2)
+    >>> Shape.ndim.__qualname__, Shape().ndim()
+    ('Shape.ndim', 2)
     """
     for name, method in vars(cls).items():
         if "<locals>" in getattr(method, "__qualname__", ""):
@@ -488,6 +599,11 @@ def unique(x: Iterable) -> bool:
     ----------
     x : iterable
         Of things that can be hashed.
+
+    Examples
+    --------
+    >>> unique(["x", "y"]), unique(["x", "y", "x"])
+    (True, False)
     """
     x = list(x)
     return len(set(x)) == len(x)
@@ -526,6 +642,11 @@ def to_return_values(values: Sequence) -> Any:
     ----------
     values : sequence
         What a function computed.
+
+    Examples
+    --------
+    >>> to_return_values([3]), to_return_values([3, 4])
+    (3, [3, 4])
     """
     return values[0] if len(values) == 1 else values
 
@@ -537,6 +658,11 @@ def from_return_values(values: Any) -> list:
     ----------
     values : object
         A list and a tuple are several.
+
+    Examples
+    --------
+    >>> from_return_values(3), from_return_values((3, 4))
+    ([3], [3, 4])
     """
     return list(values) if isinstance(values, (list, tuple)) else [values]
 
@@ -586,6 +712,11 @@ def hist(coll: Iterable[Hashable]) -> dict:
     -------
     dict
         The counts by element.
+
+    Examples
+    --------
+    >>> hist(["add", "mul", "add"])
+    {'add': 2, 'mul': 1}
     """
     return dict(Counter(coll))
 
@@ -630,6 +761,11 @@ def toposort(prereqs_d: dict) -> list:
     ------
     Exception
         The prerequisites hold a cycle, or name something that is no key.
+
+    Examples
+    --------
+    >>> toposort({"shoes": ["socks"], "socks": [], "hat": ["shoes"]})
+    ['socks', 'shoes', 'hat']
     """
     missing = {p: set(prereqs) for p, prereqs in prereqs_d.items()}
     waiting: dict = defaultdict(list)
@@ -666,6 +802,14 @@ def comm_guard(type1: Any, type2: Any) -> Callable:
     -------
     callable
         The decorator.
+
+    Examples
+    --------
+    >>> @comm_guard(int, str)
+    ... def repeat(n, text):
+    ...     return n * text
+    >>> repeat(3, "ab"), repeat("ab", 3), repeat(1, 2)
+    ('ababab', 'ababab', <FALL_THROUGH>)
     """
 
     def wrap(f: Callable) -> Callable:
@@ -706,6 +850,14 @@ def type_guard(type1: Any) -> Callable:
     -------
     callable
         The decorator.
+
+    Examples
+    --------
+    >>> @type_guard(int)
+    ... def describe(n):
+    ...     return f"a number, {n}"
+    >>> describe(3), describe("three")
+    ('a number, 3', <FALL_THROUGH>)
     """
 
     def wrap(f: Callable) -> Callable:
@@ -736,6 +888,12 @@ class Keyword:
         Its text.
     nonzero : bool
         Whether it counts as true.
+
+    Examples
+    --------
+    >>> unknown = Keyword("UNKNOWN", nonzero=False)
+    >>> unknown, bool(unknown), bool(RETRY)
+    (<UNKNOWN>, False, False)
     """
 
     def __init__(self, name: str, nonzero: bool = True):
@@ -770,6 +928,13 @@ def give_variables_names(variables: Iterable) -> list:
     -------
     list of Variable
         The variables that were given.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> variables = [T.vector("x"), T.vector("x"), T.vector(), T.vector("y")]
+    >>> give_variables_names(variables)
+    [x_0, x_1, V_1, y]
     """
     variables = list(variables)
     counts = Counter(v.name for v in variables)
@@ -787,12 +952,19 @@ def give_variables_names(variables: Iterable) -> list:
 
 
 def hash_from_code(msg: str | bytes) -> str:
-    """Return the SHA256 digest of a text, in hexadecimal form.
+    """Return ``m`` and the SHA256 digest of a text, in hexadecimal form.
 
     Parameters
     ----------
     msg : str or bytes
         The text.
+
+    Examples
+    --------
+    >>> hash_from_code("z = x + y;")[:9]
+    'mfe2e1d66'
+    >>> hash_from_code("z = x + y;") == hash_from_code(b"z = x + y;")
+    True
     """
     import hashlib
 
@@ -803,7 +975,7 @@ def hash_from_code(msg: str | bytes) -> str:
 
 
 def hash_from_file(file_path: str) -> str:
-    """Return the SHA256 digest of a file, in hexadecimal form.
+    """Return ``m`` and the SHA256 digest of a file, in hexadecimal form.
 
     Parameters
     ----------
@@ -814,13 +986,21 @@ def hash_from_file(file_path: str) -> str:
     -------
     str
         ``m`` and the digits.
+
+    Examples
+    --------
+    >>> with open("kernel.c", "w") as file:
+    ...     _ = file.write("z = x + y;")
+    >>> hash_from_file("kernel.c") == hash_from_code("z = x + y;")
+    True
+    >>> os.remove("kernel.c")
     """
     with open(file_path, "rb") as f:
         return hash_from_code(f.read())
 
 
 def hash_from_dict(d: dict) -> str:
-    """Return the SHA256 digest of a dictionary with sortable keys.
+    """Return ``m`` and the SHA256 digest of a dictionary with sortable keys.
 
     Lists and tuples are taken as their elements' texts.
 
@@ -828,6 +1008,13 @@ def hash_from_dict(d: dict) -> str:
     ----------
     d : dict
         The dictionary.
+
+    Examples
+    --------
+    >>> hash_from_dict({"a": 1, "b": [2, 3]}) == hash_from_dict({"b": [2, 3], "a": 1})
+    True
+    >>> hash_from_dict({"a": 1}) == hash_from_dict({"a": 2})
+    False
     """
     items: list = d.items() if isinstance(d, OrderedDict) else sorted(d.items())  # type: ignore[assignment]
     parts = []

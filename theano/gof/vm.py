@@ -32,6 +32,16 @@ class VM:
         Whether to time every node; default `config.profile`.
     need_update_inputs : bool
         Whether the caller has to copy the updates from the outputs to the inputs.
+
+    Examples
+    --------
+    >>> class Backwards(VM):
+    ...     def run(self, output_subset=None):
+    ...         for thunk in reversed(self.thunks):
+    ...             thunk()
+    >>> Backwards(["sin", "exp"], [lambda: print("sin"), lambda: print("exp")], [])()
+    exp
+    sin
     """
 
     need_update_inputs = True
@@ -120,7 +130,20 @@ class VM:
 
 
 class Loop(VM):
-    """Runs all thunks unconditionally in order; values stay until the next call."""
+    """Runs all thunks unconditionally in order; values stay until the next call.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> cell = [3.0]
+    >>> def double():
+    ...     cell[0] *= 2
+    >>> run = Loop([T.sin(T.scalar("x")).owner], [double], [])
+    >>> run()
+    >>> run()
+    >>> cell
+    [12.0]
+    """
 
     def run(self, output_subset: Sequence[int] | None = None) -> None:
         i = 0
@@ -153,6 +176,19 @@ class LoopGC(VM):
         See `VM`.
     post_thunk_clear : list of lists
         Per node, the cells to empty after it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> between, out = [None], [None]
+    >>> def first():
+    ...     between[0] = 3.0
+    >>> def second():
+    ...     out[0] = 2 * between[0]
+    >>> y = T.sin(T.scalar("x"))
+    >>> LoopGC([y.owner, T.exp(y).owner], [first, second], [], [[], [between]])()
+    >>> between, out
+    ([None], [6.0])
     """
 
     allow_gc = True
@@ -217,6 +253,18 @@ class Stack(VM):
         Called after each node with the keywords `node`, `thunk`, `storage_map` and `compute_map`.
     callback_input : callable, optional
         Called with each input variable and its value at the start of a run.
+
+    Examples
+    --------
+    >>> import theano
+    >>> from theano.ifelse import ifelse
+    >>> c, x, y = theano.tensor.dscalars("cxy")
+    >>> mode = theano.Mode(linker=VM_Linker(lazy=True, use_cloop=False), optimizer=None)
+    >>> f = theano.function([c, x, y], ifelse(c, theano.tensor.exp(x), theano.tensor.log(y)), mode=mode)
+    >>> isinstance(f.fn, Stack), float(f(1, 0, 5))
+    (True, 1.0)
+    >>> len(f.fn.node_executed_order), len(f.fn.nodes)
+    (2, 3)
     """
 
     supports_output_subset = True
@@ -639,6 +687,21 @@ def calculate_reallocate_info(
     -------
     dict
         Maps a variable to a list [variable that had the memory before, variable that gets it].
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.scalar("x")
+    >>> y = T.sin(x)
+    >>> z = T.exp(y)
+    >>> y.name, z.name = "y", "z"
+    >>> out = T.cos(z)
+    >>> fgraph = FunctionGraph([x], [out], clone=False)
+    >>> computed = {var: [var is x] for var in (x, y, z, out)}
+    >>> order = fgraph.toposort()
+    >>> list(calculate_reallocate_info(order, fgraph, {}, computed, {y: [z], z: [out]}).values())
+    [[y, Elemwise{cos,no_inplace}.0]]
     """
     reallocated: dict[Variable, list[Variable]] = {}
     viewed: dict[Variable, int] = {}

@@ -47,6 +47,12 @@ def execute(
         Time of all products.
     implementation : str
         'CPU', or a note that no BLAS call is in the compiled function.
+
+    Examples
+    --------
+    >>> seconds, implementation = execute(verbose=False, M=2, N=2, K=2, iters=1)
+    >>> implementation, seconds > 0
+    ('CPU', True)
     """
     if verbose:
         print("Some Theano flags:")
@@ -132,6 +138,13 @@ def main(argv: list[str] | None = None) -> int:
     -------
     int
         The exit status.
+
+    Examples
+    --------
+    >>> main(["--quiet", "-B", "2", "--iter", "1"])
+    We executed 1 calls to gemm with a and b matrices of shapes (2, 2) and (2, 2).
+    Total execution time: ...s on CPU.
+    0
     """
     options = parser.parse_args(argv)
     seconds, implementation = execute(

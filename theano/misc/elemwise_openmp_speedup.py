@@ -31,6 +31,12 @@ def measure(size: int, calls: int) -> dict[str, float]:
     -------
     dict
         Seconds by name of the operation.
+
+    Examples
+    --------
+    >>> seconds = measure(size=10, calls=1)
+    >>> sorted(seconds), min(seconds.values()) > 0
+    (['fast', 'slow'], True)
     """
     import timeit
 
@@ -95,6 +101,13 @@ def main(arguments: list[str] | None = None) -> int:
     -------
     int
         0.
+
+    Examples
+    --------
+    >>> main(["--child", "-N", "10", "--iter", "1"])
+    fast ...
+    slow ...
+    0
     """
     options = parser.parse_args(arguments)
     size = options.N

@@ -142,6 +142,16 @@ class ForeignFunction(Op):
         Types of the inputs and the outputs.
     infer_shape : callable, optional
         Called as ``infer_shape(node, input_shapes)``; returns the shapes of the outputs.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> def total(x):
+    ...     return (x.sum(),)
+    >>> op = ForeignFunction("jax", total, [T.dvector], [T.dscalar])
+    >>> x = T.dvector("x")
+    >>> op(x).owner, op == ForeignFunction("jax", total, [T.dvector], [T.dscalar])
+    (JAX{total}(x), True)
     """
 
     __props__ = ("library", "fn", "itypes", "otypes")

@@ -19,6 +19,14 @@ def check_deterministic(iterable: Any) -> None:
     ------
     TypeError
         It is a set, or something else of unknown order.
+
+    Examples
+    --------
+    >>> check_deterministic([3, 1, 2])
+    >>> check_deterministic({3, 1, 2})
+    Traceback (most recent call last):
+        ...
+    TypeError: Trying to initialize an OrderedSet from a collection without a fixed order: <class 'set'>
     """
     if iterable is not None and not isinstance(iterable, (list, tuple, OrderedSet, dict, str, Iterator)):
         if len(iterable) > 1:
@@ -29,6 +37,15 @@ class Link:
     """An element of a chain, which refers weakly to its neighbours: pickles of the original's sets are made of them.
 
     `prev` and `next` are weak references to other links, `key` is the element.
+
+    Examples
+    --------
+    >>> first, second = Link(), Link()
+    >>> first.key, second.key = "a", "b"
+    >>> first.next = second.prev = weakref.ref(second)
+    >>> first.prev = second.next = weakref.ref(first)
+    >>> first.next().key, second.next().key
+    ('b', 'a')
     """
 
     __slots__ = ("__weakref__", "key", "next", "prev")

@@ -85,6 +85,12 @@ class CompatUnpickler(pickle.Unpickler):
     theano.misc.pkl_utils.StripPickler : A pickler that leaves out of Theano's objects what only serves to debug them.
     theano.misc.pkl_utils.load_reduce : Do the step REDUCE of an unpickler written in Python (`pickle._Unpickler`), for
         pickles of Python 2.
+
+    Examples
+    --------
+    >>> file = io.BytesIO(pickle.dumps({"w": np.arange(3.0)}, protocol=2))
+    >>> CompatUnpickler(file, encoding="latin1").load()
+    {'w': array([0., 1., 2.])}
     """
 
 
@@ -102,6 +108,14 @@ def load_reduce(self: Any) -> None:
     See Also
     --------
     theano.misc.pkl_utils.CompatUnpickler : An unpickler that also reads arrays pickled by Python 2.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> reader = SimpleNamespace(stack=[bytes.hex, ("ab",)], encoding="latin1")
+    >>> load_reduce(reader)  # bytes.hex refuses the text, and takes the bytes.
+    >>> reader.stack
+    ['6162']
     """
     args = self.stack.pop()
     function = self.stack[-1]
@@ -129,6 +143,16 @@ class PersistentNdarrayID:
         those of shared variables under their names.
     theano.misc.pkl_utils.PersistentGpuArrayID : The older name of `PersistentNdarrayID` for files with arrays of a GPU,
         of which there are none.
+
+    Examples
+    --------
+    >>> weights = np.arange(3.0)
+    >>> with zipfile.ZipFile(io.BytesIO(), "w") as file:
+    ...     persistent_id = PersistentNdarrayID(file)
+    ...     print(persistent_id(weights), persistent_id(weights), persistent_id("a text"))
+    ...     print(file.namelist())
+    ndarray.array_0 ndarray.array_0 None
+    ['array_0']
     """
 
     def __init__(self, zip_file: zipfile.ZipFile):
@@ -161,6 +185,12 @@ class PersistentGpuArrayID(PersistentNdarrayID):
     See Also
     --------
     theano.misc.pkl_utils.PersistentNdarrayID : Says which objects `dump` writes to members of their own: all arrays.
+
+    Examples
+    --------
+    >>> with zipfile.ZipFile(io.BytesIO(), "w") as file:
+    ...     print(PersistentGpuArrayID(file)(np.zeros(3)))
+    ndarray.array_0
     """
 
 
@@ -188,6 +218,16 @@ class PersistentSharedVariableID(PersistentNdarrayID):
     --------
     theano.misc.pkl_utils.PersistentNdarrayID : Says which objects `dump` writes to members of their own: all arrays.
     theano.misc.pkl_utils.PersistentNdarrayLoad : Finds the arrays that `PersistentNdarrayID` wrote.
+
+    Examples
+    --------
+    >>> import theano
+    >>> w = theano.shared(np.arange(3.0), "w")
+    >>> with zipfile.ZipFile(io.BytesIO(), "w") as file:
+    ...     persistent_id = PersistentSharedVariableID(file)
+    ...     _ = persistent_id(w)
+    ...     print(persistent_id(w.get_value(borrow=True)), file.namelist())
+    ndarray.w ['w']
     """
 
     def __init__(self, zip_file: zipfile.ZipFile, allow_unnamed: bool = True, allow_duplicates: bool = True):
@@ -233,6 +273,15 @@ class PersistentNdarrayLoad:
     theano.misc.pkl_utils.PersistentSharedVariableID : Says which objects `dump` writes to members of their own: arrays,
         those of shared variables under their names.
     theano.misc.pkl_utils.PersistentNdarrayID : Says which objects `dump` writes to members of their own: all arrays.
+
+    Examples
+    --------
+    >>> model = io.BytesIO()
+    >>> with zipfile.ZipFile(model, "w") as file:
+    ...     name = PersistentNdarrayID(file)(np.arange(3.0))
+    >>> with zipfile.ZipFile(model) as file:
+    ...     print(PersistentNdarrayLoad(file)(name))
+    [0. 1. 2.]
     """
 
     def __init__(self, zip_file: zipfile.ZipFile):

@@ -25,6 +25,13 @@ class RewriteRule(NamedTuple):
     theano.printing.print_rules : Print a line for each of `rewrite_rules`.
     theano.printing.rewrite_rules : List the rewrites that are identities, with what they replace, by what, and on what
         conditions.
+
+    Examples
+    --------
+    >>> import theano.tensor
+    >>> rule = rewrite_rules("local_sqr_abs")[0]
+    >>> isinstance(rule, RewriteRule), rule.before, rule.after, rule.conditions
+    (True, 'sqr(abs(x))', 'sqr(x)', ('all are floats of one dtype',))
     """
 
     rewrite: str

@@ -49,6 +49,13 @@ class PrinterState:
     --------
     theano.pp : Return a graph as a formula; the same as `pprint`.
     theano.printing.PPrinter : Prints graphs as formulas, by printers that are chosen by Op or by a condition.
+
+    Examples
+    --------
+    >>> state = PrinterState(pprinter=pprint, precedence=0)
+    >>> tighter = state.clone(precedence=2)
+    >>> state.precedence, tighter.precedence, tighter.pprinter is pprint
+    (0, 2, True)
     """
 
     pprinter: PPrinter
@@ -156,6 +163,13 @@ class OperatorPrinter(_Printer):
     theano.printing.PatternPrinter : Prints by patterns such as ``'sum(%(0)s, axis=%(1)s)'``, one for each output of the
         Op.
     theano.printing.FunctionPrinter : Prints ``name(a, b)``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.vectors("xy")
+    >>> pprint.clone_assign(T.maximum, OperatorPrinter("max", 1, "either"))(T.maximum(x, y) * 2)
+    '((x max y) * TensorConstant{2})'
     """
 
     def __init__(self, operator: str, precedence: float, assoc: str = "left"):
@@ -189,6 +203,13 @@ class PatternPrinter(_Printer):
     --------
     theano.printing.MemberPrinter : Prints ``a.name``.
     theano.printing.OperatorPrinter : Prints ``(a operator b)``, or ``(operator a)`` for one input.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.vectors("xy")
+    >>> pprint.clone_assign(T.arctan2, PatternPrinter("angle of %(0)s over %(1)s"))(T.arctan2(x, y))
+    'angle of x over y'
     """
 
     def __init__(self, *patterns: Any):
@@ -232,6 +253,13 @@ class FunctionPrinter(_NamedPrinter):
     --------
     theano.printing.OperatorPrinter : Prints ``(a operator b)``, or ``(operator a)`` for one input.
     theano.printing.DefaultPrinter : Prints ``Op(a, b)``; variables that nothing computes as `LeafPrinter` does.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.vectors("xy")
+    >>> pprint.clone_assign(T.add, FunctionPrinter("plus"))(x + y)
+    'plus(x, y)'
     """
 
     def steps(self, output: Variable, pstate: PrinterState) -> Steps:
@@ -252,6 +280,13 @@ class MemberPrinter(_NamedPrinter):
     theano.printing.LeafPrinter : Prints a variable that nothing computes: its name, or its type.
     theano.printing.PatternPrinter : Prints by patterns such as ``'sum(%(0)s, axis=%(1)s)'``, one for each output of the
         Op.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.matrix("x")
+    >>> pprint.clone_assign(T.exp, MemberPrinter("e"))(T.exp(x) + x)
+    '(x.e + x)'
     """
 
     def steps(self, output: Variable, pstate: PrinterState) -> Steps:
@@ -267,6 +302,13 @@ class IgnorePrinter(_Printer):
     --------
     theano.printing.PPrinter : Prints graphs as formulas, by printers that are chosen by Op or by a condition.
     theano.printing.LeafPrinter : Prints a variable that nothing computes: its name, or its type.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.vector("x")
+    >>> pprint.clone_assign(T.abs_, IgnorePrinter())(T.exp(abs(x)))
+    'exp(x)'
     """
 
     def steps(self, output: Variable, pstate: PrinterState) -> Steps:
@@ -281,6 +323,12 @@ class LeafPrinter:
     --------
     theano.printing.IgnorePrinter : Prints the first input, as if the Op were not there.
     theano.printing.MemberPrinter : Prints ``a.name``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> LeafPrinter().process(T.vector("x"), PrinterState())
+    'x'
     """
 
     def process(self, output: Variable, pstate: PrinterState) -> str:
@@ -297,6 +345,13 @@ class DefaultPrinter(_Printer):
     theano.printing.OperatorPrinter : Prints ``(a operator b)``, or ``(operator a)`` for one input.
     theano.printing.PatternPrinter : Prints by patterns such as ``'sum(%(0)s, axis=%(1)s)'``, one for each output of the
         Op.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.vectors("xy")
+    >>> pprint.clone_assign(T.add, DefaultPrinter())(x + y)
+    'Elemwise{add,no_inplace}(x, y)'
     """
 
     def steps(self, output: Variable, pstate: PrinterState) -> Steps:

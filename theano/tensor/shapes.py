@@ -84,6 +84,13 @@ class Shape_i(CodeByType, Op):
     theano.tensor.Shape : Return the shape of the input as a vector of int64; no gradient flows through it.
     theano.tensor.SpecifyShape : Return the input, with a shape that is known from a second input.
     theano.compile.shape_i_op : Return the op for dimension `i`, the same object each time.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
+    >>> int(Shape_i(1)(x).eval({x: [[1, 2, 3]]}))
+    3
     """
 
     _f16_ok = True
@@ -153,6 +160,11 @@ def shape_i_op(i: int) -> Shape_i:
     See Also
     --------
     theano.compile.Shape_i : Return one dimension of the shape of the input; no gradient flows through it.
+
+    Examples
+    --------
+    >>> print(shape_i_op(1), shape_i_op(1) is shape_i_op(1))
+    Shape_i{1} True
     """
     op = _shape_i_ops.get(i)
     if op is None:
@@ -425,6 +437,15 @@ def register_shape_c_code(type: type, code: str, version: Any = ()) -> None:
     --------
     theano.compile.register_shape_i_c_code : Say how Shape_i gets a dimension of a Type in C.
     theano.tensor.Shape : Return the shape of the input as a vector of int64; no gradient flows through it.
+
+    Examples
+    --------
+    >>> from theano.gof import Type
+    >>> class Table(Type):
+    ...     pass
+    >>> register_shape_c_code(Table, "%(oname)s = table_shape(%(iname)s);", version=1)
+    >>> Shape.c_code_and_version.pop(Table)
+    ('%(oname)s = table_shape(%(iname)s);', 1)
     """
     Shape.c_code_and_version[type] = (code, version)
 
@@ -448,6 +469,15 @@ def register_shape_i_c_code(typ: type, code: str, check_input: str, version: Any
     --------
     theano.tensor.Shape : Return the shape of the input as a vector of int64; no gradient flows through it.
     theano.compile.register_shape_c_code : Say how Shape gets the shape of a Type in C.
+
+    Examples
+    --------
+    >>> from theano.gof import Type
+    >>> class Table(Type):
+    ...     pass
+    >>> register_shape_i_c_code(Table, "%(oname)s = table_length(%(iname)s, %(i)s);", "", version=1)
+    >>> Shape_i.c_code_and_version.pop(Table)
+    ('%(oname)s = table_length(%(iname)s, %(i)s);', '', 1)
     """
     Shape_i.c_code_and_version[typ] = (code, check_input, version)
 
@@ -468,6 +498,16 @@ def register_rebroadcast_c_code(typ: type, code: str, version: Any = ()) -> None
     See Also
     --------
     theano.tensor.Rebroadcast : Change which dimensions of the input are broadcastable.
+
+    Examples
+    --------
+    >>> from theano.gof import Type
+    >>> class Table(Type):
+    ...     pass
+    >>> code = "if (table_length(%(iname)s, %(axis)s) != 1) { %(fail)s }"
+    >>> register_rebroadcast_c_code(Table, code, version=1)
+    >>> Rebroadcast.c_code_and_version.pop(Table) == (code, 1)
+    True
     """
     Rebroadcast.c_code_and_version[typ] = (code, version)
 
@@ -492,6 +532,15 @@ def register_specify_shape_c_code(
     See Also
     --------
     theano.tensor.SpecifyShape : Return the input, with a shape that is known from a second input.
+
+    Examples
+    --------
+    >>> from theano.gof import Type
+    >>> class Table(Type):
+    ...     pass
+    >>> register_specify_shape_c_code(Table, "%(oname)s = table_check(%(iname)s, %(shape)s);", version=1)
+    >>> SpecifyShape.c_code_and_version.pop(Table)
+    ('%(oname)s = table_check(%(iname)s, %(shape)s);', None, 1)
     """
     SpecifyShape.c_code_and_version[typ] = (code, c_support_code_apply, version)
 

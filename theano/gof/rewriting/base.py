@@ -150,6 +150,15 @@ class FromFunctionOptimizer(Optimizer):
     --------
     theano.tensor.raw_random.local_optimizer : Decorator that makes a `LocalOptimizer` of a function of an Apply node.
     theano.gof.opt.FromFunctionLocalOptimizer : A local optimizer whose `transform` is the function `fn(node)`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> count = FromFunctionOptimizer(lambda fgraph: print(len(fgraph.apply_nodes), "nodes"))
+    >>> x = T.vector("x")
+    >>> count.optimize(FunctionGraph([x], [T.exp(T.sin(x))]))
+    2 nodes
     """
 
     def __init__(self, fn: Callable[..., Any], requirements: Iterable[Callable[[Any], Any]] = ()):
@@ -247,6 +256,21 @@ def inplace_optimizer(f: Callable[..., Any]) -> FromFunctionOptimizer:
     See Also
     --------
     theano.gof.optimizer : Make a global `Optimizer` of a function of a `FunctionGraph`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> @inplace_optimizer
+    ... def exp_in_place(fgraph):
+    ...     for node in fgraph.toposort():
+    ...         if node.op == T.exp:
+    ...             fgraph.replace_validate(node.outputs[0], T.inplace.exp_inplace(*node.inputs))
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.exp(T.sin(x))])
+    >>> exp_in_place.optimize(fgraph)
+    >>> print(fgraph)
+    [exp_inplace(Elemwise{sin,no_inplace}(x))]
     """
     result = FromFunctionOptimizer(f, (attach_destroy_handler,))
     result.__name__ = f.__name__
@@ -323,6 +347,17 @@ class SeqOptimizer(Optimizer, list):
     --------
     theano.gof.EquilibriumOptimizer : Apply optimizers until none of them changes the graph any more.
     theano.gof.Optimizer : A global optimization: changes a whole `FunctionGraph` in place.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph, OpSub
+    >>> opts = [TopoOptimizer(OpSub(T.sin, T.cos)), TopoOptimizer(OpSub(T.cos, T.tan))]
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.sin(x)])
+    >>> _ = SeqOptimizer(opts).optimize(fgraph)
+    >>> print(fgraph)
+    [Elemwise{tan,no_inplace}(x)]
     """
 
     def __init__(self, *opts: Any, **kw: Any):

@@ -31,6 +31,22 @@ class LocalOptimizer:
     theano.tensor.nnet.softmax_simplifier : A rewrite of quotients of exponentials into the softmax.
     theano.tensor.nnet.softmax : Return ``exp(c) / sum(exp(c))`` of each row of a matrix, computed without overflow.
     theano.gof.LocalOptGroup : Several local optimizers as one: the first that changes the node wins.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph, TopoOptimizer
+    >>> class LogOfExp(LocalOptimizer):
+    ...     def tracks(self):
+    ...         return [T.log]
+    ...     def transform(self, node):
+    ...         inner = node.inputs[0].owner
+    ...         return inner.inputs if inner and inner.op == T.exp else False
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.sin(T.log(T.exp(x)))])
+    >>> _ = TopoOptimizer(LogOfExp()).optimize(fgraph)
+    >>> print(fgraph)
+    [Elemwise{sin,no_inplace}(x)]
     """
 
     name: str | None = None
@@ -96,6 +112,17 @@ class FromFunctionLocalOptimizer(LocalOptimizer):
     --------
     theano.gof.opt.FromFunctionOptimizer : A global optimizer whose `apply` is the function `fn(fgraph)`.
     theano.tensor.raw_random.local_optimizer : Decorator that makes a `LocalOptimizer` of a function of an Apply node.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> def log_of_exp(node):
+    ...     inner = node.inputs[0].owner
+    ...     return inner.inputs if inner and inner.op == T.exp else False
+    >>> rewrite = FromFunctionLocalOptimizer(log_of_exp, tracks=[T.log])
+    >>> x = T.vector("x")
+    >>> rewrite.transform(T.log(T.exp(x)).owner), rewrite.transform(T.log(x).owner)
+    ([x], False)
     """
 
     def __init__(self, fn: Callable[..., Any], tracks: Any = None, requirements: Iterable[Callable] = ()):
@@ -249,6 +276,17 @@ class LocalOptGroup(LocalOptimizer):
     theano.gof.LocalOptimizer : A rewrite of a single Apply node.
     theano.gof.opt.GraphToGPULocalOptGroup : Groups of optimizers with the signature ``transform(op, context_name, inputs,
         outputs)``.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph, OpSub, TopoOptimizer
+    >>> group = LocalOptGroup(OpSub(T.sin, T.cos), OpSub(T.exp, T.exp2))
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.exp(T.sin(x))])
+    >>> _ = TopoOptimizer(group).optimize(fgraph)
+    >>> print(fgraph)
+    [Elemwise{exp2,no_inplace}(Elemwise{cos,no_inplace}(x))]
     """
 
     def __init__(self, *optimizers: Any, **kwargs: Any):
@@ -369,6 +407,13 @@ class GraphToGPULocalOptGroup(LocalOptGroup):
     See Also
     --------
     theano.gof.LocalOptGroup : Several local optimizers as one: the first that changes the node wins.
+
+    Examples
+    --------
+    >>> GraphToGPULocalOptGroup(apply_all_opts=True)
+    Traceback (most recent call last):
+        ...
+    ValueError: GraphToGPULocalOptGroup does not support apply_all_opts
     """
 
     def __init__(self, *optimizers: Any, **kwargs: Any):
@@ -391,6 +436,18 @@ class LocalMetaOptimizerSkipAssertionError(AssertionError):
     --------
     theano.gof.LocalOptimizer : A rewrite of a single Apply node.
     theano.gof.opt.LocalMetaOptimizer : Choose among local optimizers by timing what they propose.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> class Distrustful(LocalMetaOptimizer):
+    ...     def time_call(self, fn):
+    ...         raise LocalMetaOptimizerSkipAssertionError("no clock to be trusted")
+    >>> choice = Distrustful()
+    >>> choice.register(OpSub(T.exp, T.exp2))
+    >>> y = T.exp(T.constant([1.0, 2.0]))
+    >>> print(choice.transform(y.owner))
+    None
     """
 
 
@@ -407,6 +464,18 @@ class LocalMetaOptimizer(LocalOptimizer):
     theano.gof.opt.LocalMetaOptimizerSkipAssertionError : Raised while a `LocalMetaOptimizer` tries a proposal: it is
         passed over, and nothing is printed.
     theano.gof.LocalOptimizer : A rewrite of a single Apply node.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import theano.tensor as T
+    >>> class FastestSquare(LocalMetaOptimizer):
+    ...     def provide_inputs(self, node, inputs):
+    ...         return {x: np.ones(10, x.dtype) for x in inputs}
+    >>> choice = FastestSquare()
+    >>> choice.register(PatternSub((T.sqr, "a"), (T.mul, "a", "a")))
+    >>> choice.transform(T.sqr(T.vector("x")).owner)
+    [Elemwise{mul,no_inplace}.0]
     """
 
     def __init__(self) -> None:

@@ -37,6 +37,18 @@ class MergeFeature(toolbox.Feature):
     See Also
     --------
     theano.gof.MergeOptimizer : Make one of all Apply nodes with equal Ops and the same inputs, and of equal constants.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.exp(x) * T.exp(x)], features=[MergeFeature()])
+    >>> len(fgraph.merge_feature.pending)
+    3
+    >>> _ = MergeOptimizer().optimize(fgraph)
+    >>> len(fgraph.merge_feature.pending), len(fgraph.apply_nodes)
+    (0, 2)
     """
 
     def __init__(self) -> None:
@@ -379,6 +391,15 @@ def is_same_graph_with_merge(var1: Variable, var2: Variable, givens: Any = None)
     --------
     theano.gof.graph.is_same_graph : Return whether two variables perform the same computation.
     theano.gof.MergeOptimizer : Make one of all Apply nodes with equal Ops and the same inputs, and of equal constants.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x, y = T.scalars("xy")
+    >>> is_same_graph_with_merge(x * 2 + 1, y * 2 + 1)
+    False
+    >>> is_same_graph_with_merge(x * 2 + 1, y * 2 + 1, givens={y: x})
+    True
     """
     from theano.gof.fg import FunctionGraph
     from theano.gof.graph import clone_get_equiv
@@ -417,6 +438,16 @@ def pre_constant_merge(vars: list[Variable]) -> list[Variable]:
     --------
     theano.gof.opt.pre_greedy_local_optimizer : Apply local optimizers to the graph of `out`, which belongs to no
         `FunctionGraph`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> y = (x + T.TensorConstant(T.dscalar, 2.0)) * T.TensorConstant(T.dscalar, 2.0)
+    >>> _ = pre_constant_merge([y])
+    >>> total, two = y.owner.inputs
+    >>> total.owner.inputs[1] is two
+    True
     """
     known: dict[Any, Variable] = {}
 

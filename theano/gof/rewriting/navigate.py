@@ -24,6 +24,18 @@ class ChangeTracker(toolbox.Feature):
     --------
     theano.gof.opt.Updater : Passes the events of a graph on to functions.
     theano.gof.Feature : The base class of features.  Its callbacks do nothing.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.sin(x)])
+    >>> tracker = ChangeTracker()
+    >>> fgraph.attach_feature(tracker)
+    >>> fgraph.replace(fgraph.outputs[0], T.exp(T.cos(fgraph.inputs[0])))
+    >>> tracker.changed, tracker.nb_imported
+    (True, 2)
     """
 
     def __init__(self) -> None:
@@ -65,6 +77,17 @@ class Updater(toolbox.Feature):
     --------
     theano.gof.Feature : The base class of features.  Its callbacks do nothing.
     theano.gof.opt.ChangeTracker : Notes whether a graph changed and how many nodes were brought into it.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.sin(x)])
+    >>> fgraph.attach_feature(Updater(lambda node: print("in:", node), lambda node: print("out:", node), None, "log"))
+    >>> fgraph.replace(fgraph.outputs[0], T.exp(fgraph.inputs[0]))
+    in: Elemwise{exp,no_inplace}(x)
+    out: Elemwise{sin,no_inplace}(x)
     """
 
     def __init__(self, importer: Callable | None, pruner: Callable | None, chin: Callable | None, name: str | None):
@@ -106,6 +129,19 @@ class NavigatorOptimizer(Optimizer):
     --------
     theano.gof.Optimizer : A global optimization: changes a whole `FunctionGraph` in place.
     theano.gof.OpKeyOptimizer : Apply a local optimizer to the nodes of the Op that its `op_key` names.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph, OpSub
+    >>> class OnlyTheLast(NavigatorOptimizer):
+    ...     def apply(self, fgraph):
+    ...         self.process_node(fgraph, fgraph.toposort()[-1])
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.sin(T.sin(x))])
+    >>> OnlyTheLast(OpSub(T.sin, T.cos)).optimize(fgraph)
+    >>> print(fgraph)
+    [Elemwise{cos,no_inplace}(Elemwise{sin,no_inplace}(x))]
     """
 
     @staticmethod
@@ -333,6 +369,19 @@ class TopoOptimizer(NavigatorOptimizer):
     Notes
     -----
     `optimize` returns a `TopoProfile`.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph, local_optimizer
+    >>> @local_optimizer([T.sin, T.exp])
+    ... def tell(node):
+    ...     print(node.op)
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.exp(T.sin(x))])
+    >>> _ = TopoOptimizer(tell, order="out_to_in").optimize(fgraph)
+    Elemwise{exp,no_inplace}
+    Elemwise{sin,no_inplace}
     """
 
     def __init__(
@@ -430,6 +479,17 @@ def topogroup_optimizer(order: str, *local_opts: Any, **kwargs: Any) -> TopoOpti
     --------
     theano.gof.opt.out2in : Return the `topogroup_optimizer` from the outputs to the inputs.
     theano.tensor.raw_random.in2out : Return the `topogroup_optimizer` from the inputs to the outputs.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph, OpSub
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.exp(T.sin(x))])
+    >>> rewrite = topogroup_optimizer("in_to_out", OpSub(T.sin, T.cos), OpSub(T.exp, T.log), name="swap")
+    >>> _ = rewrite.optimize(fgraph)
+    >>> print(fgraph)
+    [Elemwise{log,no_inplace}(Elemwise{cos,no_inplace}(x))]
     """
     name = kwargs.pop("name", None)
     if len(local_opts) > 1:
@@ -480,6 +540,16 @@ def out2in(*local_opts: Any, **kwargs: Any) -> TopoOptimizer:
     theano.tensor.raw_random.local_optimizer : Decorator that makes a `LocalOptimizer` of a function of an Apply node.
     theano.tensor.raw_random.in2out : Return the `topogroup_optimizer` from the inputs to the outputs.
     theano.gof.opt.topogroup_optimizer : Apply a group of local optimizers to all nodes in the given order.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph, PatternSub
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.sqrt(T.sqr(x))])
+    >>> _ = out2in(PatternSub((T.sqrt, (T.sqr, "a")), (T.abs_, "a"))).optimize(fgraph)
+    >>> print(fgraph)
+    [Elemwise{abs_,no_inplace}(x)]
     """
     return topogroup_optimizer("out_to_in", *local_opts, **kwargs)
 
@@ -498,6 +568,16 @@ class OpKeyOptimizer(NavigatorOptimizer):
     --------
     theano.gof.NavigatorOptimizer : Base of the optimizers that apply a local optimizer to many nodes.
     theano.gof.TopoOptimizer : Apply a local optimizer to all nodes once, in (or against) topological order.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph, PatternSub
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.sin(T.log(T.exp(x)))])
+    >>> OpKeyOptimizer(PatternSub((T.log, (T.exp, "a")), "a")).optimize(fgraph)
+    >>> print(fgraph)
+    [Elemwise{sin,no_inplace}(x)]
     """
 
     def __init__(
@@ -556,6 +636,16 @@ def pre_greedy_local_optimizer(list_optimizations: list[Any], out: Variable) -> 
     See Also
     --------
     theano.gof.opt.pre_constant_merge : Unify equal constants in the graphs of `vars`.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> from theano.gof import PatternSub
+    >>> x = T.vector("x")
+    >>> rewrite = PatternSub((T.log, (T.exp, "a")), "a")
+    >>> print(theano.pp(pre_greedy_local_optimizer([rewrite], T.sin(T.log(T.exp(x))))))
+    sin(x)
     """
     replaced: dict[Variable, Variable] = {}
 

@@ -82,6 +82,17 @@ class OpRemove(LocalOptimizer):
     --------
     theano.gof.LocalOptimizer : A rewrite of a single Apply node.
     theano.gof.OpSub : Replace every use of the Op `op1` by `op2` on the same inputs.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph, OpKeyOptimizer
+    >>> from theano.gradient import disconnected_grad, disconnected_grad_
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.exp(disconnected_grad(x))])
+    >>> OpKeyOptimizer(OpRemove(disconnected_grad_)).optimize(fgraph)
+    >>> print(fgraph)
+    [Elemwise{exp,no_inplace}(x)]
     """
 
     reentrant = False
@@ -129,6 +140,14 @@ def check_chain(r: Any, *chain: Any) -> bool:
     See Also
     --------
     theano.gof.PatternSub : Replace what matches one pattern by what another pattern builds.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.vector("x")
+    >>> y = T.log(T.exp(x))
+    >>> check_chain(y, T.log, T.exp, None), check_chain(y, T.log, T.sin)
+    (True, False)
     """
     if isinstance(r, Apply):
         r = r.outputs[0]

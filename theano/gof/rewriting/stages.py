@@ -46,6 +46,17 @@ class AddDestroyHandler(Optimizer):
     theano.compile.AddNoOutputFromInplace : Forbid that later rewrites compute outputs of the function in the memory of
         something else.
     theano.compile.AddFeatureOptimizer : Attach a feature to the graph at a certain place of the sequence of rewrites.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.exp(x)])
+    >>> fgraph.attach_feature(Supervisor(fgraph.inputs))
+    >>> AddDestroyHandler().optimize(fgraph)
+    >>> fgraph.has_destroyers(fgraph.inputs)
+    False
     """
 
     def apply(self, fgraph: FunctionGraph) -> None:
@@ -76,6 +87,16 @@ class AddFeatureOptimizer(Optimizer):
         place.
     theano.compile.AddNoOutputFromInplace : Forbid that later rewrites compute outputs of the function in the memory of
         something else.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph, NodeFinder
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.exp(x)])
+    >>> AddFeatureOptimizer(NodeFinder()).optimize(fgraph)
+    >>> fgraph.get_nodes(T.exp)
+    [Elemwise{exp,no_inplace}(x)]
     """
 
     def __init__(self, feature: Any):
@@ -97,6 +118,19 @@ class AddNoOutputFromInplace(Optimizer):
     theano.compile.AddFeatureOptimizer : Attach a feature to the graph at a certain place of the sequence of rewrites.
     theano.compile.AddDestroyHandler : Attach the DestroyHandler: later optimizers may put in operations that work in
         place.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import DestroyHandler, FunctionGraph
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.exp(T.sin(x))], features=[DestroyHandler()])
+    >>> AddNoOutputFromInplace().optimize(fgraph)
+    >>> out = fgraph.outputs[0]
+    >>> fgraph.replace_validate(out, T.inplace.exp_inplace(*out.owner.inputs))
+    Traceback (most recent call last):
+        ...
+    theano.gof.fg.InconsistencyError: A function graph Feature has requested (probably for efficiency reasons) ...
     """
 
     def add_requirements(self, fgraph: FunctionGraph) -> None:
@@ -118,6 +152,16 @@ class PrintCurrentFunctionGraph(Optimizer):
     See Also
     --------
     theano.gof.PrintListener : Prints what happens to a graph.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.vector("x")
+    >>> PrintCurrentFunctionGraph("at first").optimize(FunctionGraph([x], [T.exp(x)]))
+    PrintCurrentFunctionGraph: at first
+    Elemwise{exp,no_inplace} [id A] ''...
+     |x [id B]
     """
 
     def __init__(self, header: str):

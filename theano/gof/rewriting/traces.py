@@ -57,6 +57,17 @@ def check_stack_trace(f_or_fgraph: Any, ops_to_check: Any = "last", bug_print: s
     theano.gof.CheckStackTraceOptimization : Attach `CheckStackTraceFeature`, unless `config.check_stack_trace` is off, so
         that later optimizers are checked.
     theano.gof.opt.CheckStackTraceFeature : Check (or repair) the stack traces of nodes when they enter a graph.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.vector("x")
+    >>> y = T.exp(T.sin(x))
+    >>> del y.tag.trace
+    >>> fgraph = FunctionGraph([x], [y], clone=False)
+    >>> check_stack_trace(fgraph, ops_to_check=T.sin), check_stack_trace(fgraph, bug_print="ignore")
+    (True, False)
     """
     from theano.gof.fg import FunctionGraph
     from theano.gof.op import PureOp
@@ -122,6 +133,21 @@ class CheckStackTraceFeature(toolbox.Feature):
     theano.gof.CheckStackTraceOptimization : Attach `CheckStackTraceFeature`, unless `config.check_stack_trace` is off, so
         that later optimizers are checked.
     theano.gof.opt.check_stack_trace : Say whether the outputs of chosen Ops carry a stack trace.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [T.sin(x)], features=[CheckStackTraceFeature()])
+    >>> new = T.cos(fgraph.inputs[0])
+    >>> del new.tag.trace
+    >>> with theano.config.change_flags(check_stack_trace="raise"):
+    ...     fgraph.replace(fgraph.outputs[0], new, reason="sin_to_cos")
+    Traceback (most recent call last):
+        ...
+    AssertionError: Empty stack trace! The optimization that inserted this variable is sin_to_cos
     """
 
     def on_attach(self, fgraph) -> None:
@@ -188,6 +214,18 @@ class CheckStackTraceOptimization(Optimizer):
     --------
     theano.gof.opt.check_stack_trace : Say whether the outputs of chosen Ops carry a stack trace.
     theano.gof.opt.CheckStackTraceFeature : Check (or repair) the stack traces of nodes when they enter a graph.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.vector("x")
+    >>> fgraph = FunctionGraph([x], [x + x])
+    >>> with theano.config.change_flags(check_stack_trace="warn"):
+    ...     CheckStackTraceOptimization().optimize(fgraph)
+    >>> fgraph.traces_are_checked
+    True
     """
 
     def add_requirements(self, fgraph) -> None:
