@@ -191,7 +191,7 @@ def _describes_itself(value: Any) -> bool:
 
 
 def _has_example(path: str, value: Any) -> bool:
-    """Whether a function, a class or an Op has one; rewrites, which are neither, are shown on their page with before and after."""
+    """Whether a function, a class or an Op has one; rewrites, which are neither, are shown on a page of their own."""
     import theano
 
     if not (inspect.isfunction(value) or inspect.isclass(value) or isinstance(value, theano.Op)):
