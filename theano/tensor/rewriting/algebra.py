@@ -41,6 +41,11 @@ def is_inexact(x: Any) -> bool:
     ----------
     x : TensorVariable
         Any tensor.
+
+    Examples
+    --------
+    >>> is_inexact(T.dscalar()), is_inexact(T.lscalar())
+    (True, False)
     """
     return x.type.dtype not in T.discrete_dtypes
 

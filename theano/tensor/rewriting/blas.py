@@ -232,6 +232,13 @@ class GemmProfile(Profile):
         How many rounds there were, replacements, and replacements that were given up.
     time_canonicalize, time_factor_can, time_factor_list, time_toposort, validate_time, callback_time : float
         Seconds.
+
+    Examples
+    --------
+    >>> from theano.gof import FunctionGraph
+    >>> x, y, z = T.dmatrices("x", "y", "z")
+    >>> GemmOptimizer().optimize(FunctionGraph([x, y, z], [z + _dot22(x, y)])).nb_replacement
+    1
     """
 
     nb_iter: int
@@ -257,6 +264,15 @@ class GemmOptimizer(Optimizer):
     --------
     theano.tensor.blas.GemmRelated : Base of the matrix-matrix products.
     theano.tensor.blas.Gemm : ``b * z + a * dot(x, y)`` for matrices `x`, `y`, `z` and scalars `a`, `b`.
+
+    Examples
+    --------
+    >>> from theano.gof import FunctionGraph
+    >>> x, y, z = T.dmatrices("x", "y", "z")
+    >>> fgraph = FunctionGraph([x, y, z], [z + _dot22(x, y)])
+    >>> profile = GemmOptimizer().optimize(fgraph)
+    >>> print(fgraph)
+    [Gemm{no_inplace}(z, TensorConstant{1.0}, x, y, TensorConstant{1.0})]
     """
 
     def apply(self, fgraph: Any) -> Any:

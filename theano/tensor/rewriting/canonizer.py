@@ -478,6 +478,11 @@ def mul_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False
     -------
     ndarray or list
         The value, or a list of at most one.
+
+    Examples
+    --------
+    >>> float(mul_calculate([6.0], [4.0])), mul_calculate([2.0], [2.0], aslist=True)
+    (1.5, [])
     """
     if not num and not denum:
         return [] if aslist else np.int8(1)
@@ -516,6 +521,11 @@ def add_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False
     -------
     ndarray or list
         The value, or a list of at most one.
+
+    Examples
+    --------
+    >>> float(add_calculate([2.0, 3.0], [1.0])), add_calculate([1.0], [1.0], aslist=True)
+    (4.0, [])
     """
     if out_type is not None:
         zero: Any = np.asarray(0, dtype=out_type.dtype)
@@ -560,6 +570,12 @@ def check_for_x_over_absX(numerators: list[Any], denominators: list[Any]) -> tup
     -------
     list, list
         The same.
+
+    Examples
+    --------
+    >>> x, y = T.dscalars("x", "y")
+    >>> check_for_x_over_absX([x, y], [abs(x)])
+    ([y, Elemwise{sgn,no_inplace}.0], [])
     """
     for den in list(denominators):
         node = den.owner

@@ -47,6 +47,12 @@ def is_dimshuffle_useless(new_order: Any, x: Any) -> bool:
         That of the DimShuffle.
     x : TensorVariable
         Its input.
+
+    Examples
+    --------
+    >>> x = T.dmatrix()
+    >>> is_dimshuffle_useless((0, 1), x), is_dimshuffle_useless((1, 0), x)
+    (True, False)
     """
     return _moves_nothing(new_order, x.type.broadcastable)
 
@@ -84,6 +90,14 @@ def used_once(x: Any) -> bool:
     ----------
     x : TensorVariable
         A variable of a graph.
+
+    Examples
+    --------
+    >>> from theano.gof import FunctionGraph
+    >>> x, y = T.dvectors("x", "y")
+    >>> fgraph = FunctionGraph([x, y], [x + y, x * x], clone=False)
+    >>> used_once(x), used_once(y)
+    (False, True)
     """
     return len(getattr(x, "clients", (None, None))) <= 1
 
@@ -95,6 +109,12 @@ def is_dot_of_matrices(node: Any) -> bool:
     ----------
     node : Apply
         Any node.
+
+    Examples
+    --------
+    >>> x, y = T.dmatrix(), T.dvector()
+    >>> is_dot_of_matrices(T.dot(x, x).owner), is_dot_of_matrices(T.dot(x, y).owner)
+    (True, False)
     """
     return isinstance(node.op, T.Dot) and all(i.type.ndim == 2 for i in node.inputs)
 
@@ -121,6 +141,13 @@ def will_be_met(node: Any, dots: bool = False) -> bool:
         A DimShuffle.
     dots : bool, optional
         Whether transpositions move through products of matrices, too.
+
+    Examples
+    --------
+    >>> from theano.gof import FunctionGraph
+    >>> fgraph = FunctionGraph([x := T.dmatrix("x")], [T.exp(x.T).T])
+    >>> [will_be_met(node) for node in fgraph.toposort() if isinstance(node.op, DimShuffle)]
+    [True, False]
     """
     out = node.outputs[0]
     for _ in range(LOOK_UP):
@@ -152,6 +179,14 @@ def one_comes_down(out: Any, op_class: Any, unary: bool = False) -> bool:
         The class of what may lie above.
     unary : bool, optional
         Whether only operations of one input may lie in between.
+
+    Examples
+    --------
+    >>> from theano.gof import FunctionGraph
+    >>> x, y = T.dmatrices("x", "y")
+    >>> fgraph = FunctionGraph([x, y], [T.exp(x).T, y.T], clone=False)
+    >>> one_comes_down(x, DimShuffle), one_comes_down(x, T.Dot)
+    (True, False)
     """
     for _ in range(LOOK_UP):
         if len(out.clients) != 1:
@@ -187,6 +222,13 @@ def dimshuffled(x: Any, order: tuple, dots: bool = False) -> Any:
     -------
     TensorVariable
         Of the type of ``x.dimshuffle(order)``.
+
+    Examples
+    --------
+    >>> from theano.gof import FunctionGraph
+    >>> fgraph = FunctionGraph([x := T.dmatrix("x")], [y := T.exp(x.T)], clone=False)
+    >>> dimshuffled(y, (1, 0)).owner.inputs
+    [x]
     """
     # What is being made anew: its variable, the order that it is asked for in, and its inputs as far as they are done.
     frames: list[tuple[Any, tuple, list[Any]]] = []
@@ -270,6 +312,13 @@ def apply_local_dimshuffle_lift(var: Any) -> Any:
     ----------
     var : TensorVariable
         Any tensor.
+
+    Examples
+    --------
+    >>> from theano.gof import FunctionGraph
+    >>> fgraph = FunctionGraph([x := T.dmatrix("x")], [y := x.T.T], clone=False)
+    >>> apply_local_dimshuffle_lift(y)
+    x
     """
     new: Any = local_dimshuffle_lift.transform(var.owner) if var.owner is not None else False
     return new[0] if new else var
@@ -439,6 +488,11 @@ def is_inverse_pair(node_op: Any, prev_op: Any, inv_pair: Any) -> bool:
         Elemwise Ops or scalar Ops.
     inv_pair : pair of class or Op
         Pair of scalar Op classes or of Ops.
+
+    Examples
+    --------
+    >>> is_inverse_pair(T.exp, T.log, (scal.Log, scal.Exp)), is_inverse_pair(T.exp, T.exp, (scal.Log, scal.Exp))
+    (True, False)
     """
 
     def matches(op: Any, wanted: Any) -> bool:

@@ -195,6 +195,12 @@ def local_elemwise_alloc_op(ElemwiseOP: Any, AllocOP: Any, DimShuffleOP: Any) ->
     ----------
     ElemwiseOP, AllocOP, DimShuffleOP : type
         The classes of elementwise Ops, of Allocs and of DimShuffles.
+
+    Examples
+    --------
+    >>> rewrite = local_elemwise_alloc_op(Elemwise, T.Alloc, DimShuffle)
+    >>> rewrite(T.add(T.dvector("x"), T.alloc(T.dscalar("y"), 3)).owner)[0].owner.inputs
+    [x, InplaceDimShuffle{x}.0]
     """
     either = (AllocOP, DimShuffleOP)
 

@@ -31,6 +31,11 @@ def elemwise_max_input_fct(node: Any) -> int:
     ----------
     node : Apply
         The operation.
+
+    Examples
+    --------
+    >>> elemwise_max_input_fct(T.exp(T.dvector()).owner)
+    32
     """
     return 32
 
@@ -74,6 +79,13 @@ def local_elemwise_fusion_op(
     -------
     callable
         From a node to the fused outputs, or False.
+
+    Examples
+    --------
+    >>> from theano.gof import FunctionGraph
+    >>> fgraph = FunctionGraph([x := T.dvector(), y := T.dvector()], [T.exp(x * y)])
+    >>> [local_elemwise_fusion_op(Elemwise, lambda node: n)(fgraph.outputs[0].owner) for n in (3, 2)]
+    [[Elemwise{Composite{exp((i0 * i1))}}.0], False]
     """
     if maker is None:
 
@@ -95,6 +107,13 @@ def local_elemwise_fusion_op(
         -------
         list of Variable, or False
             The replacement of its output.
+
+        Examples
+        --------
+        >>> from theano.gof import FunctionGraph
+        >>> fgraph = FunctionGraph([x := T.dvector()], [T.exp(-x)])
+        >>> local_elemwise_fusion(fgraph.outputs[0].owner)
+        [Elemwise{Composite{exp((-i0))}}.0]
         """
         if type(node.op) is not OP or len(node.outputs) != 1 or node.op.inplace_pattern or not _has_c_code(node):
             return False
@@ -235,6 +254,13 @@ class FusionProfile(Profile):
         How many rounds there were, replacements, and replacements that were given up.
     validate_time, callback_time, time_toposort : float
         Seconds.
+
+    Examples
+    --------
+    >>> from theano.gof import FunctionGraph
+    >>> fgraph = FunctionGraph([x := T.dvector()], [T.exp(-x)])
+    >>> FusionOptimizer(local_elemwise_fusion).optimize(fgraph).nb_replacement
+    1
     """
 
     nb_iter: int
@@ -252,6 +278,14 @@ class FusionOptimizer(Optimizer):
     ----------
     local_optimizer : LocalOptimizer or callable
         A local optimizer, or a function of a node.
+
+    Examples
+    --------
+    >>> from theano.gof import FunctionGraph
+    >>> fgraph = FunctionGraph([x := T.dvector("x")], [T.exp(-x)])
+    >>> profile = FusionOptimizer(local_elemwise_fusion).optimize(fgraph)
+    >>> print(fgraph)
+    [Elemwise{Composite{exp((-i0))}}(x)]
     """
 
     def __init__(self, local_optimizer: Any) -> None:

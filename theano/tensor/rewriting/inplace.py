@@ -74,6 +74,14 @@ class InplaceProfile(Profile):
         How many nodes there were, replacements, and replacements that were given up.
     ndim : dict
         Counts by number of dimensions.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> fgraph = FunctionGraph([x := T.dvector("x")], [T.exp(-x)])
+    >>> InplaceElemwiseOptimizer(Elemwise).optimize(fgraph).ndim
+    {1: 1}
     """
 
     node_before: int
@@ -101,6 +109,15 @@ class InplaceElemwiseOptimizer(Optimizer):
     ----------
     OP : class
         The class to look for: Elemwise.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> fgraph = FunctionGraph([x := T.dvector("x")], [T.exp(-x)])
+    >>> profile = InplaceElemwiseOptimizer(Elemwise).optimize(fgraph)
+    >>> print(fgraph)
+    [Elemwise{Exp}[(0, 0)](Elemwise{neg,no_inplace}(x))]
     """
 
     def __init__(self, OP: Any) -> None:
@@ -254,5 +271,14 @@ def insert_inplace_optimizer(fgraph: Any) -> None:
     ----------
     fgraph : FunctionGraph
         The graph.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> fgraph = FunctionGraph([x := T.dvector("x")], [T.exp(-x)])
+    >>> insert_inplace_optimizer(fgraph)
+    >>> fgraph.outputs[0].owner.op.destroy_map
+    {0: [0]}
     """
     inplace_elemwise_optimizer.optimize(fgraph)

@@ -89,6 +89,12 @@ def is_dimension_of(v: Any, x: Any, axis: int) -> bool:
         Any tensor.
     axis : int
         The dimension.
+
+    Examples
+    --------
+    >>> x = T.dmatrix("x")
+    >>> is_dimension_of(x.shape[0], x, 0), is_dimension_of(x.shape[0], x, 1)
+    (True, False)
     """
     node = v.owner
     if node is None:
@@ -190,6 +196,11 @@ def apply_rebroadcast_opt(rval: Any) -> Any:
     -------
     Variable
         `rval` if nothing applies.
+
+    Examples
+    --------
+    >>> apply_rebroadcast_opt(Rebroadcast((0, True))(T.drow("x")))
+    x
     """
     changed = True
     while changed and rval.owner is not None:

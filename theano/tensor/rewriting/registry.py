@@ -47,6 +47,16 @@ def _registrar(database: str) -> Callable[..., Any]:
     See Also
     --------
     theano.tensor.raw_random.local_optimizer : Makes a local optimizer of a function.
+
+    Examples
+    --------
+    >>> from theano.tensor import abs_, dscalar, raw_random
+    >>> @register_{database}("mine")
+    ... @raw_random.local_optimizer([abs_])
+    ... def local_my_abs(node):
+    ...     return [x] if (x := node.inputs[0]).owner is not None and x.owner.op == abs_ else False
+    >>> local_my_abs.transform(abs(abs(dscalar())).owner)
+    [Elemwise{{abs_,no_inplace}}.0]
     """
     return register
 

@@ -169,6 +169,15 @@ def applies(op: Any, name: str | None = None, example: Any = None, which: Any = 
         What builds an Op of the class, for tests and where it is made.
     which : callable, optional
         Says of an Op of the class whether it is one of those.
+
+    Examples
+    --------
+    >>> transposed = applies(DimShuffle, "T", which=lambda op: op.new_order == (1, 0))
+    >>> identity, m = rule(transposed(transposed(x)), x), T.dmatrix("m")
+    >>> print(identity)
+    T(T(x)) -> x
+    >>> identity.transform(m.T.T.owner, identity.roots[0])
+    [m]
     """
     label = name or getattr(op, "name", None) or getattr(op, "__name__", None)
     any_order = isinstance(op, Elemwise) and op.scalar_op.commutative
@@ -195,6 +204,11 @@ def number(value: float, text: str) -> Any:
         The number.
     text : str
         How it is written.
+
+    Examples
+    --------
+    >>> print(rule(P.log(2 * P.exp(x)), x + number(np.log(2), "log(2)")))
+    log(2 * exp(x)) -> x + log(2)
     """
     return _Number(value, text)
 
@@ -206,6 +220,15 @@ def once(part: Any) -> Any:
     ----------
     part : Part
         The pattern, which is changed.
+
+    Examples
+    --------
+    >>> from theano.gof import FunctionGraph
+    >>> identity, v = rule(P.log(once(P.exp(x))), x), T.dscalar("v")
+    >>> outs = [T.log(T.exp(v)), T.log(w := T.exp(-v)), w]
+    >>> fgraph = FunctionGraph([v], outs, clone=False)
+    >>> [identity.transform(out.owner, identity.roots[0]) for out in outs[:2]]
+    [[v], False]
     """
     part.once = True
     return part
@@ -220,6 +243,12 @@ def called(name: str, part: Any) -> Any:
         The name, as that of a variable of the pattern.
     part : Part
         An operation on parts.
+
+    Examples
+    --------
+    >>> identity = rule(P.abs_(called("y", P.exp(x))), y)
+    >>> identity.transform(abs(T.exp(T.dscalar())).owner, identity.roots[0])
+    [Elemwise{exp,no_inplace}.0]
     """
     part.known_as = name
     return part
@@ -283,6 +312,14 @@ class rule(rules.Rule):  # noqa: N801
         Of what dtypes the operations and variables are, in words.
     where : tuple, optional
         A condition in words, and a function that decides it.
+
+    Examples
+    --------
+    >>> identity = rule(P.log(P.exp(x)), x, "floats")
+    >>> print(identity)
+    log(exp(x)) -> x
+    >>> identity.transform(T.log(T.exp(T.dscalar("v"))).owner, identity.roots[0])
+    [v]
     """
 
     # In words; of what dtypes the result is; whether the operations have that dtype, and the variables; whether these get it.

@@ -58,6 +58,14 @@ class ShapeFeature(toolbox.Feature):
     ----------
     shape_of : mapping
         For each variable a tuple of symbolic 0-d integers, one for each dimension; None for what is not a tensor.
+
+    Examples
+    --------
+    >>> from theano.gof import FunctionGraph
+    >>> x, y = T.dvector("x"), T.dmatrix("y")
+    >>> fgraph = FunctionGraph([x, y], [T.exp(T.dot(x, y))], clone=False, features=[ShapeFeature()])
+    >>> fgraph.shape_feature.shape_of[fgraph.outputs[0]][0].owner.inputs
+    [y]
     """
 
     fgraph: Any = None
@@ -396,6 +404,12 @@ def same_dimension(a: Any, b: Any) -> bool:
     ----------
     a, b : scalar
         The lengths.
+
+    Examples
+    --------
+    >>> x, y = T.dvectors("x", "y")
+    >>> same_dimension(x.shape[0], x.shape[0]), same_dimension(x.shape[0], y.shape[0])
+    (True, False)
     """
     if a is b:
         return True
@@ -429,7 +443,16 @@ def _same_source(x: Any, y: Any) -> bool:
 
 
 class ShapeOptimizer(Optimizer):
-    """Gives the graph a `ShapeFeature`."""
+    """Gives the graph a `ShapeFeature`.
+
+    Examples
+    --------
+    >>> from theano.gof import FunctionGraph
+    >>> fgraph = FunctionGraph([x := T.dvector("x")], [T.exp(x)])
+    >>> ShapeOptimizer().optimize(fgraph)
+    >>> fgraph.shape_feature.shape_of[fgraph.outputs[0]]
+    (Shape_i{0}.0,)
+    """
 
     def add_requirements(self, fgraph: Any) -> None:
         if not hasattr(fgraph, "shape_feature"):
@@ -440,7 +463,16 @@ class ShapeOptimizer(Optimizer):
 
 
 class UnShapeOptimizer(Optimizer):
-    """Takes the `ShapeFeature` from the graph."""
+    """Takes the `ShapeFeature` from the graph.
+
+    Examples
+    --------
+    >>> from theano.gof import FunctionGraph
+    >>> fgraph = FunctionGraph([x := T.dvector("x")], [T.exp(x)], features=[ShapeFeature()])
+    >>> UnShapeOptimizer().optimize(fgraph)
+    >>> hasattr(fgraph, "shape_feature")
+    False
+    """
 
     def apply(self, fgraph: Any) -> None:
         for feature in list(fgraph._features):
@@ -466,6 +498,11 @@ def static_dimension(var: Any, i: int) -> int | None:
         Any tensor.
     i : int
         The dimension.
+
+    Examples
+    --------
+    >>> static_dimension(T.ones((3, 2)) + 1, 0), static_dimension(T.dvector(), 0)
+    (3, None)
     """
     from theano.gof.fg import FunctionGraph
     from theano.gof.graph import inputs as graph_inputs
@@ -528,6 +565,11 @@ def feature_make_vector(dimensions: Sequence[Any]) -> Any:
     ----------
     dimensions : sequence
         Scalars.
+
+    Examples
+    --------
+    >>> feature_make_vector([T.constant(2), T.constant(3)]).eval()
+    array([2, 3])
     """
     return T.MakeVector("int64")(*dimensions) if dimensions else T.constant(np.zeros(0, dtype="int64"))
 

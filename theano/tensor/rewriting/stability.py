@@ -107,6 +107,12 @@ def of_opposites(v: Any, op: Any) -> Any:
         Any tensor.
     op : Elemwise
         Of two inputs.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> of_opposites(T.exp(x) + T.exp(-x), T.add), of_opposites(T.exp(x) - T.exp(-x), T.add)
+    (x, None)
     """
     inner = v.owner
     if inner is None or inner.op != op or len(inner.inputs) != 2 or not v.type.dtype.startswith("float"):
@@ -144,6 +150,11 @@ def largest(x: Any, axis: Any, keepdims: bool = False) -> Any:
         The reduced dimensions.
     keepdims : bool, optional
         Whether they stay, with length 1.
+
+    Examples
+    --------
+    >>> largest(T.constant([1.0, 3.0]), 0).eval(), largest(T.constant([]), 0).eval()
+    (array(3.), array(-inf))
     """
     top = MaxOrMinusInfinity(axis)(x)
     return T.makeKeepDims(x, top, axis) if keepdims else top

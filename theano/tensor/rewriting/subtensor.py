@@ -54,6 +54,11 @@ def indices_of(node: Any) -> list[Any]:
     ----------
     node : Apply
         The node.
+
+    Examples
+    --------
+    >>> indices_of(T.dmatrix()[1 : T.lscalar("n"), 2].owner)
+    [slice(1, n, None), 2]
     """
     result: list[Any] = []
     for entry in get_idx_list(node.inputs, node.op.idx_list):
@@ -201,6 +206,12 @@ def merge_two_slices(slice1: Any, len1: Any, slice2: Any, len2: Any) -> Any:
     ------
     ValueError
         If `slice1` is an index.
+
+    Examples
+    --------
+    >>> merged = merge_two_slices(slice(1, 10, 2), 10, slice(1, 3), 5)
+    >>> int(merged.start.eval()), int(merged.stop.eval()), merged.step
+    (3, 6, 2)
     """
     if not isinstance(slice1, slice):
         raise ValueError(f"First provided slice should actually be of type slice and not an index: {slice1}")
@@ -589,6 +600,11 @@ def is_zeros(v: Any) -> bool:
     ----------
     v : TensorVariable
         Any tensor.
+
+    Examples
+    --------
+    >>> is_zeros(T.zeros((2, 3))), is_zeros(T.ones((2, 3)))
+    (True, False)
     """
     return is_evidently(v, 0)
 

@@ -15,7 +15,14 @@ from theano.tensor.elemwise import DimShuffle, Elemwise
 
 
 def is_elemwise(node: Any, *ops: Any) -> bool:
-    """Whether `node` is an Apply of one of the elementwise `ops`, which are given without inplace pattern."""
+    """Whether `node` is an Apply of one of the elementwise `ops`, which are given without inplace pattern.
+
+    Examples
+    --------
+    >>> node = T.exp(T.dvector("x")).owner
+    >>> is_elemwise(node, T.exp, T.log), is_elemwise(node, T.log)
+    (True, False)
+    """
     if node is None or not isinstance(node.op, Elemwise):
         return False
     return node.op.scalar_op in [op.scalar_op for op in ops]
@@ -28,6 +35,11 @@ def as_scalar_constant(v: Any) -> Any:
     ----------
     v : TensorVariable
         Any tensor.
+
+    Examples
+    --------
+    >>> as_scalar_constant(T.constant([[3.0]])), as_scalar_constant(T.constant([1.0, 2.0]))
+    (array(3.), None)
     """
     node = v.owner
     if node is not None:
@@ -52,6 +64,11 @@ def is_number(v: Any, number: float) -> bool:
         Any tensor.
     number : float
         The number.
+
+    Examples
+    --------
+    >>> is_number(T.constant([2.0, 2.0]), 2), is_number(T.constant([2.0, 3.0]), 2)
+    (True, False)
     """
     node = v.owner
     if node is not None:
@@ -72,6 +89,12 @@ def argument_of(v: Any, op: Any, dtype: str | None = None) -> Any:
         Without inplace pattern.
     dtype : str, optional
         That of `v`; by default any.
+
+    Examples
+    --------
+    >>> y = T.exp(T.dvector("x"))
+    >>> argument_of(y, T.exp), argument_of(y, T.log), argument_of(y, T.exp, "float32")
+    (x, None, None)
     """
     return v.owner.inputs[0] if is_elemwise(v.owner, op) and dtype in (None, v.type.dtype) else None
 
@@ -85,6 +108,11 @@ def float_argument(v: Any, op: Any) -> Any:
         Any tensor.
     op : Elemwise
         Without inplace pattern.
+
+    Examples
+    --------
+    >>> float_argument(T.sqr(T.dscalar("x")), T.sqr), float_argument(T.sqr(T.lscalar("n")), T.sqr)
+    (x, None)
     """
     x = argument_of(v, op)
     return x if x is not None and x.type.dtype == v.type.dtype and x.type.dtype in T.float_dtypes else None
@@ -97,6 +125,12 @@ def signed(v: Any) -> tuple[Any, bool]:
     ----------
     v : TensorVariable
         Any tensor.
+
+    Examples
+    --------
+    >>> x = T.dscalar("x")
+    >>> signed(-x), signed(-1 * x), signed(x)
+    ((x, True), (x, True), (x, False))
     """
     if v.type.dtype in T.discrete_dtypes:
         return v, False
@@ -148,6 +182,11 @@ def constant_like(value: Any, like: Any) -> Any:
         The number.
     like : TensorVariable
         Any tensor.
+
+    Examples
+    --------
+    >>> constant_like(2, T.fmatrix()).data
+    array([[2.]], dtype=float32)
     """
     return constant_of(np.asarray(value).astype(like.type.dtype).reshape((1,) * like.type.ndim))
 
@@ -163,6 +202,11 @@ def constant_of(data: np.ndarray) -> Any:
     ----------
     data : np.ndarray
         Of any rank.
+
+    Examples
+    --------
+    >>> constant_of(np.asarray(2.5)) is constant_of(np.asarray(2.5))
+    True
     """
     key = (data.dtype, data.ndim, data.tobytes())
     found = _constants.get(key)
@@ -180,6 +224,11 @@ def same_dtype(new: Any, old: Any) -> Any:
     ----------
     new, old : TensorVariable
         Any tensors.
+
+    Examples
+    --------
+    >>> same_dtype(T.lvector("n"), T.fvector("x")).dtype
+    'float32'
     """
     return T.cast(new, old.type.dtype)
 
@@ -197,6 +246,12 @@ def replacement(node: Any, new: Any, shape_from: Any = None, index: int = 0) -> 
         What has that shape, by default the inputs of `node`.
     index : int
         Which output.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> replacement((x * 0).owner, T.constant(0))[0].eval({x: [1.0, 2.0]})
+    array([0., 0.])
     """
     out = node.outputs[index]
     new = T.cast(new, out.type.dtype)
@@ -214,6 +269,12 @@ def exact_replacement(node: Any, new: Any, *also: Any, index: int = 0, rebroadca
         Variables, besides the output, from which `new` comes: it has their stack traces.
     rebroadcast : bool
         Whether `new` may be known to be broadcastable elsewhere than the output.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> exact_replacement((x + 0).owner, x), exact_replacement((x * 0).owner, T.constant(0.0))
+    ([x], False)
     """
     out = node.outputs[index]
     if rebroadcast and new.type != out.type and (new.type.ndim, new.type.dtype) == (out.type.ndim, out.type.dtype):
@@ -241,6 +302,12 @@ def fill_chain(new_out: Any, orig_inputs: Iterable[Any]) -> list[Any]:
     -------
     list
         The one variable.
+
+    Examples
+    --------
+    >>> x = T.dvector("x")
+    >>> fill_chain(T.constant(1.0), [x])[0].eval({x: [5.0, 6.0]}).tolist()
+    [1.0, 1.0]
     """
     for i in orig_inputs:
         if i.type.ndim and not encompasses_broadcastable(new_out.type.broadcastable, i.type.broadcastable):
@@ -255,6 +322,11 @@ def encompasses_broadcastable(b1: Sequence[bool], b2: Sequence[bool]) -> bool:
     ----------
     b1, b2 : sequence of bool
         Broadcast patterns; the shorter one is extended on the left.
+
+    Examples
+    --------
+    >>> encompasses_broadcastable((False, False), (True,)), encompasses_broadcastable((True,), (False,))
+    (True, False)
     """
     if len(b1) < len(b2):
         return False
@@ -275,6 +347,13 @@ def broadcast_like(value: Any, template: Any, fgraph: Any, dtype: str | None = N
         The graph; its `shape_feature` gives the shape if there is one.
     dtype : str, optional
         The dtype of the result, by default that of `template`.
+
+    Examples
+    --------
+    >>> from theano.gof import FunctionGraph
+    >>> x = T.dvector("x")
+    >>> broadcast_like(7, x, FunctionGraph([x], [x], clone=False)).eval({x: [1.0, 2.0]})
+    array([7., 7.])
     """
     value = T.cast(value, template.dtype if dtype is None else dtype)
     if value.type.broadcastable == template.type.broadcastable:
@@ -305,6 +384,11 @@ def scalarconsts_rest(
     -------
     tuple of lists
         The values of the constants, the variables that they are, and the variables that are not constant.
+
+    Examples
+    --------
+    >>> scalarconsts_rest([T.dscalar("x"), T.constant(2)])
+    ([array(2, dtype=int8)], [TensorConstant{2}], [x])
     """
     consts, origconsts, nonconsts = [], [], []
     for i in inputs:
