@@ -463,7 +463,7 @@ def _same_value(x: np.ndarray, y: np.ndarray) -> bool:
 
 
 def mul_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False, out_type: Any = None) -> Any:
-    """Return the product of `num` over that of `denum`; with `aslist` an empty list for 1.
+    """Return the product of `num` over that of `denum`; with `aslist` in a list, which is empty for 1.
 
     Parameters
     ----------
@@ -473,11 +473,6 @@ def mul_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False
         Whether to return a list.
     out_type : TensorType
         Of what the result is to be part, for its dtype.
-
-    Returns
-    -------
-    ndarray or list
-        The value, or a list of at most one.
 
     Examples
     --------
@@ -506,7 +501,7 @@ def mul_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False
 
 
 def add_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False, out_type: Any = None) -> Any:
-    """Return the sum of `num` minus that of `denum`; with `aslist` an empty list for 0.
+    """Return the sum of `num` minus that of `denum`; with `aslist` in a list, which is empty for 0.
 
     Parameters
     ----------
@@ -516,11 +511,6 @@ def add_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False
         Whether to return a list.
     out_type : TensorType
         Of what the result is to be part, for its dtype.
-
-    Returns
-    -------
-    ndarray or list
-        The value, or a list of at most one.
 
     Examples
     --------
@@ -559,17 +549,12 @@ def _in_dtype(terms: list[Any], dtype: str) -> list[Any]:
 
 
 def check_for_x_over_absX(numerators: list[Any], denominators: list[Any]) -> tuple[list[Any], list[Any]]:
-    """``x / abs(x) -> sign(x)``
+    """Return the factors of a quotient, where ``x / abs(x)`` is made ``sign(x)``.
 
     Parameters
     ----------
     numerators, denominators : list of TensorVariable
-        The factors of a quotient, which are changed.
-
-    Returns
-    -------
-    list, list
-        The same.
+        The factors; the lists are changed.
 
     Examples
     --------

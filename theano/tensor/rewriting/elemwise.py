@@ -205,7 +205,7 @@ def one_comes_down(out: Any, op_class: Any, unary: bool = False) -> bool:
 
 
 def dimshuffled(x: Any, order: tuple, dots: bool = False) -> Any:
-    """``x.dimshuffle(order)`` with all DimShuffles in it next to its inputs, several in a row made one.
+    """Return ``x.dimshuffle(order)`` with all DimShuffles in it next to its inputs, several in a row made one.
 
     They are moved through elementwise operations, and with `dots` through products of matrices, that nothing else uses.
 
@@ -217,11 +217,6 @@ def dimshuffled(x: Any, order: tuple, dots: bool = False) -> Any:
         As for ``dimshuffle``.
     dots : bool, optional
         See above.
-
-    Returns
-    -------
-    TensorVariable
-        Of the type of ``x.dimshuffle(order)``.
 
     Examples
     --------

@@ -64,7 +64,7 @@ def local_elemwise_fusion_op(
     max_input_fct: Callable[[Any], int] = elemwise_max_input_fct,
     maker: Callable[[Any, Any], Any] | None = None,
 ) -> Callable[[Any], Any]:
-    """A local optimizer (as a function) that fuses a node of class `OP` with the nodes that compute its inputs.
+    """Return a local optimizer, as a function, that fuses a node of class `OP` with the nodes that compute its inputs.
 
     Parameters
     ----------
@@ -74,11 +74,6 @@ def local_elemwise_fusion_op(
         From a node to the largest number of operands that the fused node may have.
     maker : callable, optional
         From a node and a scalar Op to the new Op; by default ``OP(scalar_op)``.
-
-    Returns
-    -------
-    callable
-        From a node to the fused outputs, or False.
 
     Examples
     --------
@@ -96,17 +91,12 @@ def local_elemwise_fusion_op(
             return made.get(id(scalar_op)) or made.keep(id(scalar_op), OP(scalar_op))
 
     def local_fuse(node: Any) -> Any:
-        """``f(g(x), y) -> Composite{f(g(i0), i1)}(x, y)``
+        """Return ``[Composite{f(g(i0), i1)}(x, y)]`` for ``f(g(x), y)``, or False.
 
         Parameters
         ----------
         node : Apply
             An elementwise operation.
-
-        Returns
-        -------
-        list of Variable, or False
-            The replacement of its output.
 
         Examples
         --------
@@ -258,8 +248,7 @@ class FusionProfile(Profile):
     Examples
     --------
     >>> from theano.gof import FunctionGraph
-    >>> fgraph = FunctionGraph([x := T.dvector()], [T.exp(-x)])
-    >>> FusionOptimizer(local_elemwise_fusion).optimize(fgraph).nb_replacement
+    >>> FusionOptimizer(local_elemwise_fusion).optimize(FunctionGraph([x := T.dvector()], [T.exp(-x)])).nb_replacement
     1
     """
 

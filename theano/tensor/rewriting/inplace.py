@@ -79,8 +79,7 @@ class InplaceProfile(Profile):
     --------
     >>> import theano.tensor as T
     >>> from theano.gof import FunctionGraph
-    >>> fgraph = FunctionGraph([x := T.dvector("x")], [T.exp(-x)])
-    >>> InplaceElemwiseOptimizer(Elemwise).optimize(fgraph).ndim
+    >>> InplaceElemwiseOptimizer(Elemwise).optimize(FunctionGraph([x := T.dvector()], [T.exp(-x)])).ndim
     {1: 1}
     """
 

@@ -185,17 +185,12 @@ local_rebroadcast_lift = rewrite(
 
 
 def apply_rebroadcast_opt(rval: Any) -> Any:
-    """Apply `local_useless_rebroadcast` and `local_rebroadcast_lift` to `rval` as often as they change it.
+    """Return `rval` after `local_useless_rebroadcast` and `local_rebroadcast_lift`, as often as they change it.
 
     Parameters
     ----------
     rval : Variable
         The end of the graph.
-
-    Returns
-    -------
-    Variable
-        `rval` if nothing applies.
 
     Examples
     --------

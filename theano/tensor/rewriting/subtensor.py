@@ -184,7 +184,7 @@ def local_subtensor_make_vector(node: Any) -> Any:
 
 
 def merge_two_slices(slice1: Any, len1: Any, slice2: Any, len2: Any) -> Any:
-    """One slice (or index) equal to two that are applied one after the other.
+    """Return a slice (or index), not in canonical form, equal to two that are applied one after the other.
 
     Parameters
     ----------
@@ -196,11 +196,6 @@ def merge_two_slices(slice1: Any, len1: Any, slice2: Any, len2: Any) -> Any:
         What is applied to the result: a slice or an index.
     len2 : int or scalar variable
         Length of the dimension after `slice1`.
-
-    Returns
-    -------
-    slice or index
-        To be applied to the original; not in canonical form.
 
     Raises
     ------

@@ -29,7 +29,7 @@ def is_elemwise(node: Any, *ops: Any) -> bool:
 
 
 def as_scalar_constant(v: Any) -> Any:
-    """Return the value of `v` as a 0-d array if it is a constant of one element (or 0-d behind a DimShuffle), else None.
+    """Return the value of all elements of `v`, a constant or one behind a DimShuffle, as a 0-d array, else None.
 
     Parameters
     ----------
@@ -38,8 +38,8 @@ def as_scalar_constant(v: Any) -> Any:
 
     Examples
     --------
-    >>> as_scalar_constant(T.constant([[3.0]])), as_scalar_constant(T.constant([1.0, 2.0]))
-    (array(3.), None)
+    >>> [as_scalar_constant(v) for v in (T.constant([2.0, 2.0]), T.constant([2.0, 3.0]), T.dscalar())]
+    [array(2.), None, None]
     """
     node = v.owner
     if node is not None:
@@ -56,7 +56,7 @@ def as_scalar_constant(v: Any) -> Any:
 
 
 def is_number(v: Any, number: float) -> bool:
-    """Whether `v` is a constant (or a 0-d one behind a DimShuffle) all elements of which are `number`.
+    """Whether `v` is a constant, or one behind a DimShuffle, all elements of which are `number`.
 
     Parameters
     ----------
@@ -287,7 +287,7 @@ def exact_replacement(node: Any, new: Any, *also: Any, index: int = 0, rebroadca
 
 
 def fill_chain(new_out: Any, orig_inputs: Iterable[Any]) -> list[Any]:
-    """Give `new_out` the shape of the broadcast of `orig_inputs`.
+    """Return a list of `new_out`, filled in the shape of the broadcast of `orig_inputs`.
 
     Inputs that are broadcastable wherever `new_out` is not say nothing and are left out.
 
@@ -297,11 +297,6 @@ def fill_chain(new_out: Any, orig_inputs: Iterable[Any]) -> list[Any]:
         What is filled in.
     orig_inputs : iterable of TensorVariable
         What has the shape.
-
-    Returns
-    -------
-    list
-        The one variable.
 
     Examples
     --------
@@ -371,7 +366,7 @@ def broadcast_like(value: Any, template: Any, fgraph: Any, dtype: str | None = N
 def scalarconsts_rest(
     inputs: Sequence[Any], elemwise: bool = True, only_process_constants: bool = False
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """Partition a list of variables into scalar constants and the rest.
+    """Return the values of the scalar constants in a list, the variables that they are, and the other variables.
 
     Parameters
     ----------
@@ -379,11 +374,6 @@ def scalarconsts_rest(
         What is partitioned.
     elemwise, only_process_constants : bool, optional
         As for :func:`get_scalar_constant_value`.
-
-    Returns
-    -------
-    tuple of lists
-        The values of the constants, the variables that they are, and the variables that are not constant.
 
     Examples
     --------
