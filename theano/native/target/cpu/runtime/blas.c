@@ -112,13 +112,11 @@ static int blend(int typenum, const ThnMatrix *c, char *t, const void *alpha, co
     if (thn_is_zero(thn_lapack_letter(typenum), beta)) {
         return 0;
     }
-    char *old = contiguous(c, typenum, typenum, (int)item);
-    if (old) {
-        multiply(n, old, item, beta, 0);
-        thn_add_inner(typenum)(n, t, item, old, item);
-        thn_pool_free(old);
-    }
-    return old ? 0 : -1;
+    THN_POOLED char *old = contiguous(c, typenum, typenum, (int)item);
+    THN_NEED(old);
+    multiply(n, old, item, beta, 0);
+    thn_add_inner(typenum)(n, t, item, old, item);
+    return 0;
 }
 
 static int matmul_loops(int typenum, const ThnMatrix *a, const ThnMatrix *b, const ThnMatrix *c, const void *alpha,
@@ -128,27 +126,21 @@ static int matmul_loops(int typenum, const ThnMatrix *a, const ThnMatrix *b, con
     int work = letter >= 0 ? typenum : typenum == NPY_HALF ? NPY_FLOAT : NPY_INT64;
     int item = work == NPY_FLOAT ? 4 : type_size(work);
     npy_intp m = c->rows, n = c->cols, k = a->cols;
-    char *x = contiguous(a, typenum, work, item), *y = contiguous(b, typenum, work, item);
-    char *t = thn_pool_alloc((size_t)(m * n * item) + 1);
-    int r = -1;
-    if (x && y && t) {
-        memset(t, 0, (size_t)(m * n * item));
-        switch (work) {
-        case NPY_FLOAT: loops_f4(m, n, k, (float *)x, (float *)y, (float *)t); break;
-        case NPY_DOUBLE: loops_f8(m, n, k, (double *)x, (double *)y, (double *)t); break;
-        case NPY_CFLOAT: loops_c8(m, n, k, (C8 *)x, (C8 *)y, (C8 *)t); break;
-        case NPY_CDOUBLE: loops_c16(m, n, k, (C16 *)x, (C16 *)y, (C16 *)t); break;
-        default: loops_i8(m, n, k, (uint64_t *)x, (uint64_t *)y, (uint64_t *)t);
-        }
-        r = letter >= 0 && (alpha || beta)
-                ? blend(typenum, c, t, alpha ? alpha : one_of(letter), beta ? beta : zero_of(letter)) : 0;
-        npy_intp dims[2] = {m, n}, ss[2] = {n * item, item}, ds[2] = {c->row_stride, c->col_stride};
-        thn_loop2(2, dims, c->data, ds, t, ss, thn_cast_inner(typenum, work));
+    THN_POOLED char *x = contiguous(a, typenum, work, item), *y = contiguous(b, typenum, work, item);
+    THN_POOLED char *t = thn_pool_alloc((size_t)(m * n * item) + 1);
+    THN_NEED(x && y && t);
+    memset(t, 0, (size_t)(m * n * item));
+    switch (work) {
+    case NPY_FLOAT: loops_f4(m, n, k, (float *)x, (float *)y, (float *)t); break;
+    case NPY_DOUBLE: loops_f8(m, n, k, (double *)x, (double *)y, (double *)t); break;
+    case NPY_CFLOAT: loops_c8(m, n, k, (C8 *)x, (C8 *)y, (C8 *)t); break;
+    case NPY_CDOUBLE: loops_c16(m, n, k, (C16 *)x, (C16 *)y, (C16 *)t); break;
+    default: loops_i8(m, n, k, (uint64_t *)x, (uint64_t *)y, (uint64_t *)t);
     }
-    thn_pool_free(x);
-    thn_pool_free(y);
-    thn_pool_free(t);
-    return r;
+    THN_TRY(letter >= 0 && (alpha || beta) ? blend(typenum, c, t, alpha ? alpha : one_of(letter), beta ? beta : zero_of(letter)) : 0);
+    npy_intp dims[2] = {m, n}, ss[2] = {n * item, item}, ds[2] = {c->row_stride, c->col_stride};
+    thn_loop2(2, dims, c->data, ds, t, ss, thn_cast_inner(typenum, work));
+    return 0;
 }
 
 /* ---- threads
@@ -359,9 +351,7 @@ static int usable(ThnMatrix *m, int typenum, npy_intp item, int64_t *ld, char *t
         const int turned = llabs(m->row_stride) < llabs(m->col_stride);
         ThnMatrix copy = turned ? transposed(m) : *m;
         *held = contiguous(&copy, typenum, typenum, (int)item);
-        if (!*held) {
-            return -1;
-        }
+        THN_NEED(*held);
         copy = (ThnMatrix){*held, copy.rows, copy.cols, copy.cols * item, item};
         *m = turned ? transposed(&copy) : copy;
         *trans = layout(m, item, ld);
@@ -391,7 +381,8 @@ static int by_gemv(int letter, int typenum, ThnMatrix a, const char *x, npy_intp
     npy_intp item = type_size(typenum);
     const char *yc = y;
     int64_t incx = vector_step(a.cols, x_stride, item, &x), incy = vector_step(a.rows, y_stride, item, &yc), ld;
-    char trans, *held;
+    THN_POOLED char *held = NULL;
+    char trans;
     if (!incx || !incy) {
         return 1;
     }
@@ -401,7 +392,6 @@ static int by_gemv(int letter, int typenum, ThnMatrix a, const char *x, npy_intp
         Gemv g = {letter, trans, rows, cols, ld, incx, incy, 0, item, alpha, beta, a.data, x, (char *)yc};
         run_gemv(&g);
     }
-    thn_pool_free(held);
     return 0;
 }
 
@@ -569,10 +559,8 @@ static PyObject *blas_get_name(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(un
 
 int thn_load_routines(const char *from, const char *function)
 {
-    PyObject *module = PyImport_ImportModule(from);
-    PyObject *r = module ? PyObject_CallMethod(module, function, NULL) : NULL;
-    Py_XDECREF(module);
-    Py_XDECREF(r);
+    THN_OWNED PyObject *module = PyImport_ImportModule(from);
+    THN_OWNED PyObject *r = module ? PyObject_CallMethod(module, function, NULL) : NULL;
     return r ? 0 : -1;
 }
 

@@ -16,6 +16,27 @@ int thn_error(ThnFrame *f, PyObject *type, const char *fmt, ...)
     return -1;
 }
 
+int thn_append(PyObject *list, PyObject *element)
+{
+    const int r = element ? PyList_Append(list, element) : -1;
+    Py_XDECREF(element);
+    return r;
+}
+
+/* The attribute's name is the same in NumPy 1 and 2, the C field's is not. */
+int thn_itemsize(int typenum)
+{
+    THN_OWNED PyArray_Descr *descr = PyArray_DescrFromType(typenum);
+    THN_OWNED PyObject *size = descr ? PyObject_GetAttrString((PyObject *)descr, "itemsize") : NULL;
+    return size ? (int)PyLong_AsLong(size) : -1;
+}
+
+int thn_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
+{
+    *type = (PyTypeObject *)PyType_FromSpec(spec);
+    return *type ? PyModule_AddType(module, *type) : -1;
+}
+
 void *thn_alloc(size_t n)
 {
     void *p = calloc(1, n ? n : 1);
@@ -153,9 +174,8 @@ int thn_out_alloc(ThnFrame *f, ThnCell *out, const npy_intp *dims)
     return thn_out_alloc_strided(f, out, dims, NULL);
 }
 
-int thn_out_view(ThnFrame *f, ThnCell *out, ThnCell *in, char *data, const npy_intp *dims, const npy_intp *strides)
+int thn_out_view(ThnFrame *Py_UNUSED(f), ThnCell *out, ThnCell *in, char *data, const npy_intp *dims, const npy_intp *strides)
 {
-    (void)f;
     ThnBuffer *buf = in->buf;
     if (buf) {
         buf->refs++;
@@ -320,9 +340,8 @@ static int same_layout(const ThnCell *c, PyArrayObject *a)
     return 1;
 }
 
-PyObject *thn_box(ThnFrame *f, ThnCell *c)
+PyObject *thn_box(ThnFrame *Py_UNUSED(f), ThnCell *c)
 {
-    (void)f;
     if (!(c->flags & THN_CELL_SET)) {
         return PyErr_Format(PyExc_RuntimeError, "a value was used before it was computed");
     }
@@ -411,14 +430,13 @@ int thn_take_array(ThnCell *c, PyArrayObject *a)
 
 static int wrong_type(const ThnCell *c, PyObject *value)
 {
-    PyArray_Descr *want = PyArray_DescrFromType(c->typenum);
+    THN_OWNED PyArray_Descr *want = PyArray_DescrFromType(c->typenum);
     if (PyArray_Check(value)) {
         PyArrayObject *a = (PyArrayObject *)value;
         if (PyArray_NDIM(a) != c->ndim) {
-            PyObject *shape = PyObject_GetAttrString(value, "shape");
+            THN_OWNED PyObject *shape = PyObject_GetAttrString(value, "shape");
             PyErr_Format(PyExc_TypeError, "Wrong number of dimensions: expected %d, got %d with shape %S.",
                          (int)c->ndim, PyArray_NDIM(a), shape ? shape : Py_None);
-            Py_XDECREF(shape);
         } else {
             PyErr_Format(PyExc_TypeError, "expected an array of dtype %S, got %S", (PyObject *)want,
                          (PyObject *)PyArray_DESCR(a));
@@ -427,63 +445,48 @@ static int wrong_type(const ThnCell *c, PyObject *value)
         PyErr_Format(PyExc_TypeError, "expected an array of dtype %S with %d dimensions, got %S", (PyObject *)want,
                      (int)c->ndim, (PyObject *)Py_TYPE(value));
     }
-    Py_DECREF(want);
     return -1;
 }
 
-int thn_unbox(ThnFrame *f, ThnCell *c, PyObject *value)
+int thn_unbox(ThnFrame *Py_UNUSED(f), ThnCell *c, PyObject *value)
 {
-    (void)f;
     if (c->kind == THN_KIND_OBJECT) {
         thn_set_object(c, value);
         return 0;
     }
-    PyObject *held = NULL;
+    THN_OWNED PyObject *held = NULL;
     if (!PyArray_Check(value)) {
         THN_RAISE_IF(value == Py_None, PyExc_TypeError, "expected an array, got None (a missing input or an output left unset)");
-        PyArrayObject *plain = (PyArrayObject *)PyArray_FromAny(value, NULL, 0, 0, 0, NULL);
+        THN_OWNED PyArrayObject *plain = (PyArrayObject *)PyArray_FromAny(value, NULL, 0, 0, 0, NULL);
         THN_NEED(plain);
-        PyArray_Descr *want = PyArray_DescrFromType(c->typenum);
+        THN_OWNED PyArray_Descr *want = PyArray_DescrFromType(c->typenum);
         if (!PyArray_CanCastArrayTo(plain, want, NPY_SAFE_CASTING)) {
-            Py_DECREF(want);
-            Py_DECREF(plain);
             return wrong_type(c, value);
         }
-        held = PyArray_FromArray(plain, want, NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED);
-        Py_DECREF(plain);
+        value = held = PyArray_FromArray(plain, (PyArray_Descr *)Py_NewRef(want), NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED);
         THN_NEED(held);
-        value = held;
     }
     PyArrayObject *a = (PyArrayObject *)value;
-    int r = -1;
     if (PyArray_NDIM(a) != c->ndim
         || (PyArray_TYPE(a) != c->typenum && !PyArray_EquivTypenums(PyArray_TYPE(a), c->typenum))) {
-        r = wrong_type(c, value);
-        goto done;
+        return wrong_type(c, value);
     }
     if (!PyArray_ISBEHAVED_RO(a)) {
         PyObject *fixed = PyArray_FromArray(a, PyArray_DescrFromType(c->typenum),
                                             NPY_ARRAY_ALIGNED | NPY_ARRAY_NOTSWAPPED | NPY_ARRAY_ENSURECOPY);
-        Py_XDECREF(held);
-        held = fixed;
+        Py_XSETREF(held, fixed);
         THN_NEED(fixed);
         a = (PyArrayObject *)fixed;
     }
     for (uint32_t mask = c->bcast, i = 0; mask; mask >>= 1, i++) {
-        if ((mask & 1) && PyArray_DIM(a, i) != 1) {
-            PyErr_Format(PyExc_TypeError,
-                         "Non-unit value on shape on a broadcastable dimension: dimension %d has size %zd", (int)i,
-                         (Py_ssize_t)PyArray_DIM(a, i));
-            goto done;
-        }
+        THN_RAISE_IF((mask & 1) && PyArray_DIM(a, i) != 1, PyExc_TypeError,
+                     "Non-unit value on shape on a broadcastable dimension: dimension %d has size %zd", (int)i,
+                     (Py_ssize_t)PyArray_DIM(a, i));
     }
-    r = thn_take_array(c, a);
-    if (r == 0 && c->ndim == 0) {
+    THN_TRY(thn_take_array(c, a));
+    if (c->ndim == 0) {
         /* Arrays keep their identity on the way through a program. */
-        Py_INCREF(a);
-        c->obj = (PyObject *)a;
+        c->obj = Py_NewRef((PyObject *)a);
     }
-done:
-    Py_XDECREF(held);
-    return r;
+    return 0;
 }

@@ -176,6 +176,25 @@ int thn_error(ThnFrame *f, PyObject *type, const char *fmt, ...)
         }                                          \
     } while (0)
 
+/* Of a variable that holds a Python object, or NULL: a reference is given back where the variable's scope ends. GIL held. */
+#define THN_OWNED __attribute__((cleanup(thn_owned_end)))
+static inline void thn_owned_end(void *variable)
+{
+    PyObject *object;
+    memcpy(&object, variable, sizeof object);
+    Py_XDECREF(object);
+}
+
+/* Does what may take long, without the GIL if it does. */
+#define THN_WITHOUT_GIL_IF(is_long, what)                             \
+    do {                                                              \
+        PyThreadState *saved = (is_long) ? PyEval_SaveThread() : NULL; \
+        what;                                                         \
+        if (saved) {                                                  \
+            PyEval_RestoreThread(saved);                              \
+        }                                                             \
+    } while (0)
+
 /* ---- memory that lives with the program, and scratch that lives with the frame (kept between calls, not cleared) */
 void *thn_alloc(size_t n);       /* zeroed; NULL + MemoryError */
 void thn_free(void *p);
@@ -207,6 +226,12 @@ void thn_cell_release(ThnCell *c);
 PyObject *thn_box(ThnFrame *f, ThnCell *c);               /* new reference */
 int thn_unbox(ThnFrame *f, ThnCell *c, PyObject *value);  /* checks dtype, ndim, broadcast pattern; TypeError */
 void thn_set_object(ThnCell *c, PyObject *value);         /* OBJECT cells; takes a new reference */
+/* Makes a type, an attribute of the module. */
+int thn_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type);
+/* Appends what it takes a reference of; -1 also if that is NULL. */
+int thn_append(PyObject *list, PyObject *element);
+/* Bytes of an element; -1 with an exception if there is no such type. */
+int thn_itemsize(int typenum);
 /* A vector over a block of the pool, which it owns; NULL + Python error, and the block is freed. */
 PyObject *thn_array_of_block(int typenum, npy_intp n, char *block);
 
@@ -245,6 +270,21 @@ static inline int thn_is_c_contiguous(const ThnCell *c)
         }
     }
     return 1;
+}
+
+/* A float of 4 bytes or a double. */
+static inline double thn_get_real(npy_intp item, const char *p)
+{
+    return item == 4 ? (double)*(const float *)p : *(const double *)p;
+}
+
+static inline void thn_put_real(npy_intp item, char *p, double v)
+{
+    if (item == 4) {
+        *(float *)p = (float)v;
+    } else {
+        *(double *)p = v;
+    }
 }
 
 /* Value of a 0-d integer or bool cell. */

@@ -77,6 +77,12 @@ static inline void thn_conv_inside(const ThnConv *c, int dim, npy_intp tap, npy_
     *first = *first < *end ? *first : *end;
 }
 
+/* Whether there is nothing but planes, which share their filters. */
+static inline int thn_conv_is_flat(const ThnConv *c)
+{
+    return !c->unshared && c->kernel[0] == 1 && c->image[0] == 1 && c->top[0] == 1 && c->low[0] == 0;
+}
+
 /* Multiply-adds, those with padding included. */
 static inline double thn_conv_products(const ThnConv *c)
 {

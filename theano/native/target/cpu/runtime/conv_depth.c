@@ -170,9 +170,7 @@ static int cut_row(Job *j)
     }
     s->after = s->end < count ? (count - s->end + lanes - 1) / lanes : 0;
     s->edges = thn_pool_alloc(sizeof(Edge) * (size_t)(s->before + s->after + 1));
-    if (!s->edges) {
-        return -1;
-    }
+    THN_NEED(s->edges);
     for (npy_intp i = 0; i < s->before + s->after; i++) {
         npy_intp x = i < s->before ? i * lanes : s->end + (i - s->before) * lanes;
         /* The last ones may be made twice. */
@@ -317,7 +315,7 @@ static void filters_task(void *ctx, long task)
     const npy_intp first = task * j->per_task, count = at_most(c->filters - first, j->per_task);
     const npy_intp taps = (npy_intp)j->taps * j->taps;
     const size_t bytes = (size_t)(count * taps) * (VECTOR_BYTES + sizeof(double));
-    char *partial = thn_pool_alloc(bytes + sizeof(Filter) * (size_t)count);
+    THN_POOLED char *partial = thn_pool_alloc(bytes + sizeof(Filter) * (size_t)count);
     if (!partial) {
         atomic_store(&j->failed, 1);
         return;
@@ -339,14 +337,9 @@ static void filters_task(void *ctx, long task)
         for (int k = 0; k < j->taps * j->taps; k++) {
             char *to = j->filters + (first + i) * c->filter_strides[0] + k / j->taps * c->filter_strides[3] +
                        k % j->taps * c->filter_strides[4];
-            if (c->item == 4) {
-                *(float *)to = (float)all[i].sums[k];
-            } else {
-                *(double *)to = all[i].sums[k];
-            }
+            thn_put_real(c->item, to, all[i].sums[k]);
         }
     }
-    thn_pool_free(partial);
 }
 
 static void describe(Job *j, const ThnConv *c, char *images, char *filters, char *top)
@@ -381,11 +374,9 @@ static int depth_execute(const ThnConvPlan *p, char *images, char *filters, char
     Job j;
     describe(&j, c, images, filters, top);
     const size_t row = (size_t)(j.in_length[1] * c->item);
-    char *zeros = thn_pool_alloc(row);
-    if (!zeros || cut_row(&j) < 0) {
-        thn_pool_free(zeros);
-        return -1;
-    }
+    THN_POOLED char *zeros = thn_pool_alloc(row);
+    THN_NEED(zeros);
+    THN_TRY(cut_row(&j));
     memset(zeros, 0, row);
     j.row.zeros = zeros;
     describe_narrow(&j);
@@ -406,14 +397,12 @@ static int depth_execute(const ThnConvPlan *p, char *images, char *filters, char
         thn_parallel((long)((units + j.per_task - 1) / j.per_task), sums_task, &j);
     }
     thn_pool_free(j.row.edges);
-    thn_pool_free(zeros);
     return atomic_load(&j.failed) ? -1 : 0;
 }
 
 static double depth_cost(const ThnConv *c)
 {
-    if (!kernels(c->typenum) || c->unshared || c->kernel[0] != 1 || c->image[0] != 1 || c->top[0] != 1 || c->low[0] != 0 ||
-        c->channels != c->groups) {
+    if (!kernels(c->typenum) || !thn_conv_is_flat(c) || c->channels != c->groups) {
         return -1;
     }
     const npy_intp taps = c->kernel[1], stride = c->stride[1];

@@ -247,14 +247,11 @@ static void band_task(void *ctx, long task)
     const npy_intp item = c->item, total = c->batch * c->groups * j->bands, outputs = inputs ? j->cg : j->fg;
     const npy_intp end = (task + 1) * j->per_task < total ? (task + 1) * j->per_task : total;
     const npy_intp apart = j->band * j->pitch + BEHIND, phases = inputs ? c->stride[1] * c->stride[2] : 1;
-    char *planes = thn_pool_alloc((size_t)((all_planes(j) + BEHIND) * item));
-    char *sums = thn_pool_alloc((size_t)(MOST_FILTERS * apart * item));
-    char *w = thn_pool_alloc((size_t)(MOST_FILTERS * j->sources * c->kernel[1] * c->kernel[2] * item));
+    THN_POOLED char *planes = thn_pool_alloc((size_t)((all_planes(j) + BEHIND) * item));
+    THN_POOLED char *sums = thn_pool_alloc((size_t)(MOST_FILTERS * apart * item));
+    THN_POOLED char *w = thn_pool_alloc((size_t)(MOST_FILTERS * j->sources * c->kernel[1] * c->kernel[2] * item));
     if (!planes || !sums || !w) {
         atomic_store(&j->failed, 1);
-        thn_pool_free(planes);
-        thn_pool_free(sums);
-        thn_pool_free(w);
         return;
     }
     memset(planes + all_planes(j) * item, 0, (size_t)(BEHIND * item));
@@ -287,9 +284,6 @@ static void band_task(void *ctx, long task)
             }
         }
     }
-    thn_pool_free(planes);
-    thn_pool_free(sums);
-    thn_pool_free(w);
 }
 
 /* ---- gradients with respect to filters */
@@ -310,8 +304,7 @@ static double exact_sum(const Job *j, npy_intp filter, npy_intp source, npy_intp
             const char *top = j->top + b * c->top_strides[0] + filter * c->top_strides[1] + y * c->top_strides[3];
             for (npy_intp x = x0; x < x1; x++) {
                 const npy_intp at = x * c->stride[2];
-                sum += c->item == 4 ? (double)((const float *)image)[at] * ((const float *)top)[x]
-                                    : ((const double *)image)[at] * ((const double *)top)[x];
+                sum += thn_get_real(c->item, image + at * c->item) * thn_get_real(c->item, top + x * c->item);
             }
         }
     }
@@ -326,14 +319,11 @@ static void filters_task(void *ctx, long task)
     const npy_intp item = c->item, chunks = (j->fg + j->chunk - 1) / j->chunk, group = task / chunks, f0 = task % chunks * j->chunk;
     const npy_intp count = j->fg - f0 < j->chunk ? j->fg - f0 : j->chunk, taps = j->cg * c->kernel[1] * c->kernel[2];
     const npy_intp size = j->band * j->pitch;
-    char *planes = thn_pool_alloc((size_t)((all_planes(j) + BEHIND) * item));
-    char *top = thn_pool_alloc((size_t)((size + BEHIND) * item));
-    double *sums = thn_pool_alloc((size_t)(count * taps) * sizeof(double));
+    THN_POOLED char *planes = thn_pool_alloc((size_t)((all_planes(j) + BEHIND) * item));
+    THN_POOLED char *top = thn_pool_alloc((size_t)((size + BEHIND) * item));
+    THN_POOLED double *sums = thn_pool_alloc((size_t)(count * taps) * sizeof(double));
     if (!planes || !top || !sums) {
         atomic_store(&j->failed, 1);
-        thn_pool_free(planes);
-        thn_pool_free(top);
-        thn_pool_free(sums);
         return;
     }
     memset(sums, 0, (size_t)(count * taps) * sizeof(double));
@@ -359,16 +349,9 @@ static void filters_task(void *ctx, long task)
             if (isnan(sum)) {
                 sum = exact_sum(j, group * j->fg + f0 + f, s, ky, kx);
             }
-            if (item == 4) {
-                *(float *)to = (float)sum;
-            } else {
-                *(double *)to = sum;
-            }
+            thn_put_real(item, to, sum);
         }
     }
-    thn_pool_free(planes);
-    thn_pool_free(top);
-    thn_pool_free(sums);
 }
 
 static int direct_execute(const ThnConvPlan *p, char *images, char *filters, char *top)
@@ -377,10 +360,8 @@ static int direct_execute(const ThnConvPlan *p, char *images, char *filters, cha
     Job j = {0};
     describe(&j, c);
     const npy_intp all_taps = j.sources * c->kernel[1] * c->kernel[2];
-    j.offset = thn_pool_alloc((size_t)(2 * all_taps) * sizeof(npy_intp));
-    if (!j.offset) {
-        return -1;
-    }
+    THN_POOLED npy_intp *offset = j.offset = thn_pool_alloc((size_t)(2 * all_taps) * sizeof(npy_intp));
+    THN_NEED(offset);
     j.weight = j.offset + all_taps;
     sort_taps(&j);
     j.images = images;
@@ -390,26 +371,18 @@ static int direct_execute(const ThnConvPlan *p, char *images, char *filters, cha
         const npy_intp tasks = thn_worth(p->cost, c->filters);
         j.chunk = tasks <= c->groups ? j.fg : (c->filters + tasks - 1) / tasks;
         j.chunk = j.chunk < j.fg ? j.chunk : j.fg;
-        const npy_intp all = c->groups * ((j.fg + j.chunk - 1) / j.chunk);
-        if (tasks > 1) {
-            thn_parallel((long)all, filters_task, &j);
-        } else {
-            for (npy_intp i = 0; i < all; i++) {
-                filters_task(&j, (long)i);
-            }
-        }
+        thn_parallel_if(tasks > 1, (long)(c->groups * ((j.fg + j.chunk - 1) / j.chunk)), filters_task, &j);
     } else {
         const npy_intp total = c->batch * c->groups * j.bands, tasks = thn_worth(p->cost, total);
         j.per_task = (total + tasks - 1) / tasks;
         thn_parallel((long)((total + j.per_task - 1) / j.per_task), band_task, &j);
     }
-    thn_pool_free(j.offset);
     return atomic_load(&j.failed) ? -1 : 0;
 }
 
 static double direct_cost(const ThnConv *c)
 {
-    if (c->unshared || c->kernel[0] != 1 || c->image[0] != 1 || c->top[0] != 1 || c->low[0] != 0) {
+    if (!thn_conv_is_flat(c)) {
         return -1;
     }
     if (c->stride[1] > MOST_PHASES || c->stride[2] > MOST_PHASES || c->stride[1] * c->stride[2] > MOST_PHASES) {

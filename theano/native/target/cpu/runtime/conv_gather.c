@@ -266,16 +266,13 @@ static int run(const ThnGather *given, int typenum)
     j.block = (j.all_panels + j.blocks - 1) / j.blocks;
     j.blocks = (j.all_panels + j.block - 1) / j.block;
     const npy_intp weights = g->groups * j.panels * mr * g->channels * j.taps;
-    j.packed = thn_pool_alloc((size_t)(weights * g->item));
-    if (!j.packed) {
-        return -1;
-    }
+    THN_POOLED char *packed = j.packed = thn_pool_alloc((size_t)(weights * g->item));
+    THN_NEED(packed);
     const npy_intp packing = thn_worth((double)weights, j.panels * g->groups);
     j.pack_unit = at_least_one(j.panels * g->groups / packing);
     j.pack_unit = j.pack_unit < j.panels ? j.pack_unit : j.panels;
     thn_parallel((long)(g->groups * ((j.panels + j.pack_unit - 1) / j.pack_unit)), pack_task, &j);
     thn_parallel((long)(j.blocks * j.chunks * g->groups), compute_task, &j);
-    thn_pool_free(j.packed);
     return j.failed ? -1 : 0;
 }
 

@@ -377,39 +377,22 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
     NAME(Block) b;
     /* One piece of memory for all tables. */
     const size_t nruns = (size_t)(columns / j->pixels + 2), npieces = (size_t)(panels + rows_of_images);
-    const size_t sizes[] = {sizeof *b.patch.runs * nruns,          sizeof *b.pieces * npieces,         sizeof *b.places * npieces,
-                            sizeof(npy_intp) * (size_t)(panels + 1), sizeof(npy_intp) * (size_t)(panels + 1),
-                            sizeof(npy_intp) * (size_t)j->slab_taps, (size_t)g->stride[2]};
-    size_t total = 0;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        total += (sizes[i] + 63) / 64 * 64;
-    }
-    const size_t panel_bytes = (sizeof(T) * (size_t)(most * NR + 2 * NR) + 63) / 64 * 64;
-    char *memory = thn_pool_alloc(total + panel_bytes), *at = memory;
-    if (!memory) {
-        return -1;
-    }
-    b.panel = (T *)at;
-    at += panel_bytes;
-    void **tables[] = {(void **)&b.patch.runs,     (void **)&b.pieces,  (void **)&b.places, (void **)&b.piece_of,
-                       (void **)&b.place_of, (void **)&b.offsets, (void **)&b.patch.slots};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        *tables[i] = at;
-        at += (sizes[i] + 63) / 64 * 64;
-    }
+    THN_POOLED char *memory = THN_POOL_PARTS(
+        {&b.panel, sizeof(T) * (size_t)(most * NR + 2 * NR)}, {&b.patch.runs, sizeof *b.patch.runs * nruns},
+        {&b.pieces, sizeof *b.pieces * npieces}, {&b.places, sizeof *b.places * npieces},
+        {&b.piece_of, sizeof(npy_intp) * (size_t)(panels + 1)}, {&b.place_of, sizeof(npy_intp) * (size_t)(panels + 1)},
+        {&b.offsets, sizeof(npy_intp) * (size_t)j->slab_taps}, {&b.patch.slots, (size_t)g->stride[2]});
+    THN_NEED(memory);
     const npy_intp patch = NAME(find_runs)(g, j->pixels, j->direct, &b.patch, column, columns);
-    b.patch.data = NULL;
+    THN_POOLED T *data = NULL;
     if (!j->direct) {
         const npy_intp run_size = b.patch.channel * j->slab_channels;
         for (npy_intp r = 0; r < b.patch.nruns; r++) {
             b.patch.runs[r].base = r * run_size;
         }
-        b.patch.data = thn_pool_alloc(sizeof(T) * (size_t)(patch * j->slab_channels + 2 * NR));
-        if (!b.patch.data) {
-            thn_pool_free(memory);
-            return -1;
-        }
+        THN_NEED(data = thn_pool_alloc(sizeof(T) * (size_t)(patch * j->slab_channels + 2 * NR)));
     }
+    b.patch.data = data;
     NAME(find_pieces)(j, &b, group, panel, column, columns);
     T tile[MR * NR] __attribute__((aligned(64)));
     npy_intp before = 0;
@@ -465,8 +448,6 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
         }
         before += k_end;
     }
-    thn_pool_free(b.patch.data);
-    thn_pool_free(memory);
     return 0;
 }
 

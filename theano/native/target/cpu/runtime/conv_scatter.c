@@ -208,13 +208,11 @@ static void scatter_task(void *ctx, long task)
     const npy_intp item = c->item, panel = j->k->panel, image = task / j->parts, part = task % j->parts;
     const npy_intp first = j->parts > 1 ? part : 0, end = j->parts > 1 ? part + 1 : j->blocks;
     const int by_phases = c->stride[2] > 1;
-    char *top = thn_pool_alloc((size_t)(j->fg * j->padded * item)), *rows = thn_pool_alloc((size_t)(j->together * j->padded * item));
-    char *phases = by_phases ? thn_pool_alloc((size_t)(c->stride[2] * j->phase * item)) : NULL;
+    THN_POOLED char *top = thn_pool_alloc((size_t)(j->fg * j->padded * item));
+    THN_POOLED char *rows = thn_pool_alloc((size_t)(j->together * j->padded * item));
+    THN_POOLED char *phases = by_phases ? thn_pool_alloc((size_t)(c->stride[2] * j->phase * item)) : NULL;
     if (!top || !rows || (by_phases && !phases)) {
         atomic_store(&j->failed, 1);
-        thn_pool_free(top);
-        thn_pool_free(rows);
-        thn_pool_free(phases);
         return;
     }
     const int one_row = c->top_strides[3] == c->top[2] * item;
@@ -249,9 +247,6 @@ static void scatter_task(void *ctx, long task)
             }
         }
     }
-    thn_pool_free(phases);
-    thn_pool_free(top);
-    thn_pool_free(rows);
 }
 
 static int scatter_execute(const ThnConvPlan *p, char *images, char *filters, char *top)
@@ -263,34 +258,21 @@ static int scatter_execute(const ThnConvPlan *p, char *images, char *filters, ch
     /* Each task packs the gradient of its image: images are cut for threads only, which changes no result. */
     j.parts = many && c->batch < 8 ? j.blocks : 1;
     const npy_intp panels = j.panels, tasks = c->batch * j.parts;
-    j.packed = thn_pool_alloc((size_t)(panels * ROWS * j.fg * c->item));
-    if (!j.packed) {
-        return -1;
-    }
+    THN_POOLED char *packed = j.packed = thn_pool_alloc((size_t)(panels * ROWS * j.fg * c->item));
+    THN_NEED(packed);
     for (npy_intp g = 0; g < c->groups; g++) {
         j.images = images + g * j.cg * c->image_strides[1];
         j.top = top + g * j.fg * c->top_strides[1];
         j.filters = filters + g * j.fg * c->filter_strides[0];
-        if (many) {
-            thn_parallel((long)panels, pack_task, &j);
-            thn_parallel((long)tasks, scatter_task, &j);
-            continue;
-        }
-        for (npy_intp i = 0; i < panels; i++) {
-            pack_task(&j, (long)i);
-        }
-        for (npy_intp i = 0; i < tasks; i++) {
-            scatter_task(&j, (long)i);
-        }
+        thn_parallel_if(many, (long)panels, pack_task, &j);
+        thn_parallel_if(many, (long)tasks, scatter_task, &j);
     }
-    thn_pool_free(j.packed);
     return atomic_load(&j.failed) ? -1 : 0;
 }
 
 static double scatter_cost(const ThnConv *c)
 {
-    if (c->unshared || c->direction != THN_CONV_INPUTS || c->kernel[0] != 1 || c->image[0] != 1 || c->top[0] != 1 ||
-        c->low[0] != 0) {
+    if (c->direction != THN_CONV_INPUTS || !thn_conv_is_flat(c)) {
         return -1;
     }
     Job j = {0};

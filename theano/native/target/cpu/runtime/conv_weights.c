@@ -117,15 +117,12 @@ static int weights_execute(const ThnConvPlan *p, char *images, char *filters, ch
     j.tiles = (j.unit * j.taps + mr - 1) / mr;
     j.task_sums = j.tiles * mr * j.span * j.kernels->lanes;
     const npy_intp tasks = g->groups * j.units * j.spans;
-    j.sums = thn_pool_alloc((size_t)(j.parts * tasks * j.task_sums * g->item));
-    if (!j.sums) {
-        return -1;
-    }
+    THN_POOLED char *sums = j.sums = thn_pool_alloc((size_t)(j.parts * tasks * j.task_sums * g->item));
+    THN_NEED(sums);
     thn_parallel((long)(j.parts * tasks), compute_task, &j);
     if (!j.failed) {
         thn_parallel((long)tasks, gather_task, &j);
     }
-    thn_pool_free(j.sums);
     return j.failed ? -1 : 0;
 }
 

@@ -188,47 +188,32 @@ TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp 
     const npy_intp channel = unit * j->unit, channels = NAME(rows_of)(j, unit) / j->taps;
     const npy_intp first = part * j->part_blocks, end = first + j->part_blocks < j->blocks ? first + j->part_blocks : j->blocks;
     const size_t nruns = (size_t)(j->block / j->pixels + 2), npieces = (size_t)(j->block / g->out[2] + 3) + nruns;
-    const size_t sizes[] = {sizeof(T) * (size_t)(j->block * vectors * LANES), sizeof(NAME(Run)) * nruns,
-                            sizeof(NAME(Piece)) * npieces, sizeof(npy_intp) * (size_t)(channels * j->taps + MR),
-                            (size_t)g->stride[2]};
-    size_t bytes = 0;
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        bytes += (sizes[i] + 63) / 64 * 64;
-    }
     NAME(Patch) patch;
     T *top;
     NAME(Piece) *pieces;
     npy_intp *offsets;
-    char *memory = thn_pool_alloc(bytes), *at = memory;
-    if (!memory) {
-        return -1;
-    }
-    void **tables[] = {(void **)&top, (void **)&patch.runs, (void **)&pieces, (void **)&offsets, (void **)&patch.slots};
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        *tables[i] = at;
-        at += (sizes[i] + 63) / 64 * 64;
-    }
+    THN_POOLED char *memory = THN_POOL_PARTS(
+        {&top, sizeof(T) * (size_t)(j->block * vectors * LANES)}, {&patch.runs, sizeof(NAME(Run)) * nruns},
+        {&pieces, sizeof *pieces * npieces}, {&offsets, sizeof(npy_intp) * (size_t)(channels * j->taps + MR)},
+        {&patch.slots, (size_t)g->stride[2]});
+    THN_NEED(memory);
     T *sums = NAME(sums_of)(j, part, group, unit, span);
     const int one_row = g->out_strides[3] == g->out[2] * g->out_strides[4] && g->out_strides[2] == g->out[1] * g->out_strides[3];
-    int failed = 0;
-    for (npy_intp block = first; block < end && !failed; block++) {
+    for (npy_intp block = first; block < end; block++) {
         const npy_intp column = block * j->block, left = j->total - column, columns = left < j->block ? left : j->block;
         const npy_intp size = NAME(find_runs)(g, j->pixels, j->direct, &patch, column, columns);
         /* As many channels at once as keep their pixels in the second-level cache. */
         npy_intp at_once = j->direct ? 131072 / (npy_intp)sizeof(T) / columns : 65536 / (npy_intp)sizeof(T) / size;
         at_once = at_once < MR ? MR : at_once / MR * MR; /* whole tiles */
         at_once = at_once > channels ? channels : at_once;
-        patch.data = NULL;
-        if (!j->direct) {
-            patch.data = thn_pool_alloc(sizeof(T) * (size_t)(size * at_once));
-            failed = !patch.data;
-        }
+        THN_POOLED T *data = patch.data = j->direct ? NULL : thn_pool_alloc(sizeof(T) * (size_t)(size * at_once));
+        THN_NEED(j->direct || data);
         for (npy_intp r = 0; r < patch.nruns; r++) {
             patch.runs[r].base = r * patch.channel * at_once;
         }
         /* The gradient of the output, pixels by filters. */
         T *to = top;
-        for (npy_intp panel = 0, f = span * j->span * LANES; panel < panels && !failed; panel++) {
+        for (npy_intp panel = 0, f = span * j->span * LANES; panel < panels; panel++) {
             const npy_intp width = thn_panel_vectors(vectors, panels, panel) * LANES;
             const npy_intp filters = g->rows - f < width ? g->rows - f : width;
             for (npy_intp n = column; n < column + columns;) {
@@ -244,7 +229,7 @@ TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp 
             }
             f += width;
         }
-        for (npy_intp c = 0; c < channels && !failed; c += at_once) {
+        for (npy_intp c = 0; c < channels; c += at_once) {
             const npy_intp nc = channels - c < at_once ? channels - c : at_once, rows = nc * j->taps;
             const ThnSlab slab = {channel + c, nc, 0, j->taps};
             npy_intp npieces_now = 0;
@@ -294,10 +279,8 @@ TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp 
                 b += columns * nv * LANES;
             }
         }
-        thn_pool_free(patch.data);
     }
-    thn_pool_free(memory);
-    return failed ? -1 : 0;
+    return 0;
 }
 
 static const ThnWeightsKernels NAME(kernels) = {MR, LANES, NAME(compute), NAME(gather)};

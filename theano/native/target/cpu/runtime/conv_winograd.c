@@ -185,7 +185,7 @@ static int transform_images(const Job *j, npy_intp block, npy_intp c0, npy_intp 
 {
     Rows rows;
     const npy_intp n = lay_out(j, block, &rows), panel = j->k->panel;
-    char *padded = thn_pool_alloc((size_t)((rows.elements + 6 * j->width) * j->item));
+    THN_POOLED char *padded = thn_pool_alloc((size_t)((rows.elements + 6 * j->width) * j->item));
     THN_NEED(padded);
     const char *at[MOST_TILES + THN_WINOGRAD_MOST_COLUMNS];
     memset(padded + rows.elements * j->item, 0, (size_t)(6 * j->width * j->item));
@@ -202,7 +202,6 @@ static int transform_images(const Job *j, npy_intp block, npy_intp c0, npy_intp 
             j->k->image(at + p, j->width * j->item, to + (p * j->depth + c * panel) * j->item, j->image_apart);
         }
     }
-    thn_pool_free(padded);
     return 0;
 }
 
@@ -273,7 +272,7 @@ static size_t products_size(const Job *j)
 static void block_task(void *ctx, long task)
 {
     Job *j = ctx;
-    char *images = thn_pool_alloc(images_size(j)), *products = thn_pool_alloc(products_size(j));
+    THN_POOLED char *images = thn_pool_alloc(images_size(j)), *products = thn_pool_alloc(products_size(j));
     if (!images || !products || transform_images(j, task, 0, j->depth, images)) {
         atomic_store(&j->failed, 1);
     } else {
@@ -281,8 +280,6 @@ static void block_task(void *ctx, long task)
             filter_block(j, task, f, images, products);
         }
     }
-    thn_pool_free(images);
-    thn_pool_free(products);
 }
 
 /* Some channels of the one block. */
@@ -299,34 +296,24 @@ static void images_task(void *ctx, long task)
 static void results_task(void *ctx, long task)
 {
     Job *j = ctx;
-    char *products = thn_pool_alloc(products_size(j));
+    THN_POOLED char *products = thn_pool_alloc(products_size(j));
     if (products) {
         filter_block(j, j->block_now, task * FILTERS, j->images, products);
     } else {
         atomic_store(&j->failed, 1);
     }
-    thn_pool_free(products);
 }
 
 static void one_group(Job *j, int many)
 {
     const npy_intp panels = (j->count + THN_WINOGRAD_ROWS - 1) / THN_WINOGRAD_ROWS;
-    if (!many) {
-        for (npy_intp i = 0; i < panels; i++) {
-            filter_task(j, (long)i);
-        }
-        for (npy_intp i = 0; i < j->blocks; i++) {
-            block_task(j, (long)i);
-        }
+    thn_parallel_if(many, (long)panels, filter_task, j);
+    if (!many || j->blocks > 1) {
+        thn_parallel_if(many, (long)j->blocks, block_task, j);
         return;
     }
-    thn_parallel((long)panels, filter_task, j);
-    if (j->blocks > 1) {
-        thn_parallel((long)j->blocks, block_task, j);
-        return;
-    }
-    j->images = thn_pool_alloc(images_size(j));
-    if (!j->images) {
+    THN_POOLED char *images = j->images = thn_pool_alloc(images_size(j));
+    if (!images) {
         atomic_store(&j->failed, 1);
         return;
     }
@@ -336,7 +323,6 @@ static void one_group(Job *j, int many)
     if (!atomic_load(&j->failed)) {
         thn_parallel((long)((j->count + FILTERS - 1) / FILTERS), results_task, j);
     }
-    thn_pool_free(j->images);
 }
 
 static int winograd_execute(const ThnConvPlan *p, char *images, char *filters, char *top)
@@ -348,10 +334,8 @@ static int winograd_execute(const ThnConvPlan *p, char *images, char *filters, c
     Job j = {0};
     describe(&j, c, (int)p->own[0], images, filters, top);
     cut(&j);
-    j.transformed = thn_pool_alloc((size_t)((j.points * j.filter_apart + 8) * j.item));
-    if (!j.transformed) {
-        return -1;
-    }
+    THN_POOLED char *transformed = j.transformed = thn_pool_alloc((size_t)((j.points * j.filter_apart + 8) * j.item));
+    THN_NEED(transformed);
     const int forward = c->direction == THN_CONV_FORWARD, many = thn_worth(p->cost, 16) > 1;
     const npy_intp cg = c->channels / c->groups, fg = c->filters / c->groups;
     for (npy_intp g = 0; g < c->groups && !atomic_load(&j.failed); g++) {
@@ -361,7 +345,6 @@ static int winograd_execute(const ThnConvPlan *p, char *images, char *filters, c
         j.filters = filters + g * fg * c->filter_strides[0];
         one_group(&j, many);
     }
-    thn_pool_free(j.transformed);
     return atomic_load(&j.failed) ? -1 : 0;
 }
 
@@ -408,8 +391,7 @@ static int all_seen(const ThnConv *c)
 
 static double winograd_cost(const ThnConv *c)
 {
-    if (c->unshared || c->kernel[0] != 1 || c->kernel[1] != 3 || c->kernel[2] != 3 || c->image[0] != 1 || c->top[0] != 1 ||
-        c->low[0] != 0 || !all_seen(c)) {
+    if (!thn_conv_is_flat(c) || c->kernel[1] != 3 || c->kernel[2] != 3 || !all_seen(c)) {
         return -1;
     }
     for (int i = 1; i < THN_CONV_DIMS; i++) {

@@ -55,7 +55,7 @@ static int image_panel(const Job *j, npy_intp number)
     const ThnConv *c = j->c;
     const npy_intp panel = j->k->panel, item = c->item, width = j->across * TILE + 2, plane = 6 * width * item;
     const npy_intp first = number * panel, n = j->channels - first < panel ? j->channels - first : panel;
-    char *padded = thn_pool_alloc((size_t)(panel * plane));
+    THN_POOLED char *padded = thn_pool_alloc((size_t)(panel * plane));
     THN_NEED(padded);
     memset(padded + n * plane, 0, (size_t)((panel - n) * plane));
     char *to = j->image_points + number * panel * j->block * j->across * item;
@@ -74,7 +74,6 @@ static int image_panel(const Job *j, npy_intp number)
             j->k->image(at, width * item, to, j->image_apart);
         }
     }
-    thn_pool_free(padded);
     return 0;
 }
 
@@ -84,7 +83,7 @@ static int top_panel(const Job *j, npy_intp number)
     const ThnConv *c = j->c;
     const npy_intp item = c->item, width = j->across * TILE, plane = TILE * width * item, first = number * THN_WINOGRAD_ROWS;
     const npy_intp n = j->count - first < THN_WINOGRAD_ROWS ? j->count - first : THN_WINOGRAD_ROWS;
-    char *padded = thn_pool_alloc((size_t)(8 * plane));
+    THN_POOLED char *padded = thn_pool_alloc((size_t)(8 * plane));
     THN_NEED(padded);
     memset(padded + n * plane, 0, (size_t)((8 - n) * plane));
     char *to = j->top_points + number * j->filter_panel * item;
@@ -103,7 +102,6 @@ static int top_panel(const Job *j, npy_intp number)
             j->k->top(at, width * item, to, j->top_apart);
         }
     }
-    thn_pool_free(padded);
     return 0;
 }
 
@@ -143,26 +141,11 @@ static void taps_task(void *ctx, long number)
             for (npy_intp l = 0; l < n; l++) {
                 char *to = filter + (p * panel + l) * s[1];
                 for (int i = 0; i < 9; i++) {
-                    char *tap = to + i / 3 * s[3] + i % 3 * s[4];
-                    if (item == 4) {
-                        *(float *)tap = ((const float *)taps)[i * panel + l];
-                    } else {
-                        *(double *)tap = taps[i * panel + l];
-                    }
+                    const char *from = (const char *)taps + (i * panel + l) * item;
+                    thn_put_real(item, to + i / 3 * s[3] + i % 3 * s[4], thn_get_real(item, from));
                 }
             }
         }
-    }
-}
-
-static void each(int many, npy_intp n, thn_task_fn task, Job *j)
-{
-    if (many) {
-        thn_parallel((long)n, task, j);
-        return;
-    }
-    for (npy_intp i = 0; i < n; i++) {
-        task(j, (long)i);
     }
 }
 
@@ -170,13 +153,13 @@ static void one_group(Job *j, int many)
 {
     for (j->row = 0; j->row < j->rows; j->row += j->block) {
         j->depth = (j->rows - j->row < j->block ? j->rows - j->row : j->block) * j->across;
-        each(many, j->channel_panels + j->filter_panels, transform_task, j);
+        thn_parallel_if(many, (long)(j->channel_panels + j->filter_panels), transform_task, j);
         if (atomic_load(&j->failed)) {
             return;
         }
-        each(many, POINTS, point_task, j);
+        thn_parallel_if(many, POINTS, point_task, j);
     }
-    each(many, j->filter_panels, taps_task, j);
+    thn_parallel_if(many, (long)j->filter_panels, taps_task, j);
 }
 
 int thn_winograd_weights(const ThnConvPlan *p, char *images, char *filters, char *top)
@@ -184,21 +167,16 @@ int thn_winograd_weights(const ThnConvPlan *p, char *images, char *filters, char
     const ThnConv *c = &p->conv;
     Job j = {0};
     describe(&j, c);
-    j.image_points = thn_pool_alloc((size_t)(POINTS * j.image_apart * c->item));
-    j.top_points = thn_pool_alloc((size_t)((POINTS * j.top_apart + 8) * c->item));
-    j.sums = thn_pool_alloc((size_t)(POINTS * j.sum_apart * c->item));
-    if (!j.image_points || !j.top_points || !j.sums) {
-        atomic_store(&j.failed, 1);
-    }
+    THN_POOLED char *image_points = j.image_points = thn_pool_alloc((size_t)(POINTS * j.image_apart * c->item));
+    THN_POOLED char *top_points = j.top_points = thn_pool_alloc((size_t)((POINTS * j.top_apart + 8) * c->item));
+    THN_POOLED char *sums = j.sums = thn_pool_alloc((size_t)(POINTS * j.sum_apart * c->item));
+    THN_NEED(image_points && top_points && sums);
     for (npy_intp g = 0; g < c->groups && !atomic_load(&j.failed); g++) {
         j.images = images + g * j.channels * c->image_strides[1];
         j.top = top + g * j.count * c->top_strides[1];
         j.filters = filters + g * j.count * c->filter_strides[0];
         one_group(&j, thn_worth(p->cost, 16) > 1);
     }
-    thn_pool_free(j.image_points);
-    thn_pool_free(j.top_points);
-    thn_pool_free(j.sums);
     return atomic_load(&j.failed) ? -1 : 0;
 }
 

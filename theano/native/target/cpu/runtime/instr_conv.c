@@ -291,11 +291,9 @@ static PyObject *algorithms(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(unuse
 {
     PyObject *list = PyList_New(0);
     for (int i = 0; list && thn_conv_algorithms[i]; i++) {
-        PyObject *name = PyUnicode_FromString(thn_conv_algorithms[i]->name);
-        if (!name || PyList_Append(list, name) < 0) {
+        if (thn_append(list, PyUnicode_FromString(thn_conv_algorithms[i]->name)) < 0) {
             Py_CLEAR(list);
         }
-        Py_XDECREF(name);
     }
     return list;
 }

@@ -2,7 +2,6 @@
 #include "vm.h"
 #include "copy.h"
 #include "linalg.h"
-#include "pool.h"
 
 #include <math.h>
 
@@ -33,37 +32,31 @@ static int eigh_execute(ThnFrame *f, const ThnInstr *ins)
     const ThnCell *a = THN_IN(f, ins, 0), *w = THN_OUT(f, ins, 0);
     const npy_intp n = a->dims[0];
     int vectors = ins->nout > 1;
-    const size_t bytes = (size_t)(n * n * a->itemsize);
+    const npy_intp bytes = n * n * a->itemsize;
     if (n == 0) {
         return 0;
     }
     if (!vectors && (!thn_all_finite(a) || (ins->nin > 1 && !thn_all_finite(THN_IN(f, ins, 1))))) {
         return thn_not_finite(f);
     }
-    char *copy = vectors ? NULL : thn_pool_alloc(bytes), *second = ins->nin > 1 ? thn_pool_alloc(bytes) : NULL;
+    THN_POOLED char *copy = thn_linalg_room(f, vectors ? 0 : bytes), *second = thn_linalg_room(f, ins->nin > 1 ? bytes : 0);
     char uplo = e->lower ? 'L' : 'U', job = vectors ? 'V' : 'N';
     ThnColumns v = {copy, NULL, NULL};
-    int64_t info = THN_LAPACK_MEMORY;
-    if ((!vectors || thn_columns_open(&v, THN_OUT(f, ins, 1)) == 0) && v.data && (second || ins->nin == 1)) {
-        char *data = v.data;
-        thn_copy_columns(a, data);
-        int held = thn_hold_for(a);
-        if (ins->nin > 1) {
-            thn_copy_columns(THN_IN(f, ins, 1), second);
-            info = thn_sygvd(thn_letter_of(a), job, uplo, thn_dense(data, n, n), thn_dense(second, n, n), w->data);
-        } else {
-            info = thn_syevd(thn_letter_of(a), job, uplo, thn_dense(data, n, n), w->data);
-        }
-        thn_blas_let_go(held);
-        thn_columns_close(&v);
+    int64_t info;
+    THN_NEED(copy && second);
+    THN_TRY(vectors ? thn_columns_open(f, &v, THN_OUT(f, ins, 1)) : 0);
+    thn_copy_columns(a, v.data);
+    int held = thn_hold_for(a);
+    if (ins->nin > 1) {
+        thn_copy_columns(THN_IN(f, ins, 1), second);
+        info = thn_sygvd(thn_letter_of(a), job, uplo, thn_dense(v.data, n, n), thn_dense(second, n, n), w->data);
+    } else {
+        info = thn_syevd(thn_letter_of(a), job, uplo, thn_dense(v.data, n, n), w->data);
     }
-    thn_pool_free(copy);
-    thn_pool_free(second);
-    if (info == THN_LAPACK_MEMORY) {
-        return thn_out_of_memory(f);
-    }
+    thn_blas_let_go(held);
+    thn_columns_close(&v);
     THN_FAIL_IF(f, info > n, thn_LinAlgError, "The leading minor of order %lld of B is not positive definite", (long long)(info - n));
-    return info ? thn_error(f, thn_LinAlgError, "Eigenvalues did not converge") : 0;
+    return thn_linalg_result(f, info, "Eigenvalues did not converge");
 }
 
 static int eig_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -84,26 +77,21 @@ static int eig_execute(ThnFrame *f, const ThnInstr *ins)
         return 0;
     }
     THN_FAIL_IF(f, !thn_all_finite(a), thn_LinAlgError, "Array must not contain infs or NaNs");
-    char *copy = thn_pool_alloc((size_t)(n * n * item)), *values = thn_pool_alloc((size_t)(2 * n * item));
-    int64_t info = THN_LAPACK_MEMORY;
+    THN_POOLED char *copy = thn_linalg_room(f, n * n * item), *values = thn_linalg_room(f, 2 * n * item);
     int is_complex = 0;
     ThnColumns v;
-    if (copy && values && thn_columns_open(&v, THN_OUT(f, ins, 1)) == 0) {
-        thn_copy_columns(a, copy);
-        int held = thn_hold_for(a);
-        info = thn_geev(letter, thn_dense(copy, n, n), values, thn_dense(v.data, n, n));
-        thn_blas_let_go(held);
-        thn_columns_close(&v);
-        for (npy_intp i = n; letter < THN_C && i < 2 * n; i++) {
-            is_complex |= !thn_is_zero(letter, values + i * item);
-        }
-        memcpy(w->data, values, (size_t)(n * item));
+    THN_NEED(copy && values);
+    THN_TRY(thn_columns_open(f, &v, THN_OUT(f, ins, 1)));
+    thn_copy_columns(a, copy);
+    int held = thn_hold_for(a);
+    const int64_t info = thn_geev(letter, thn_dense(copy, n, n), values, thn_dense(v.data, n, n));
+    thn_blas_let_go(held);
+    thn_columns_close(&v);
+    for (npy_intp i = n; letter < THN_C && i < 2 * n; i++) {
+        is_complex |= !thn_is_zero(letter, values + i * item);
     }
-    thn_pool_free(copy);
-    thn_pool_free(values);
-    if (info) {
-        return thn_linalg_result(f, info, "Eigenvalues did not converge");
-    }
+    memcpy(w->data, values, (size_t)(n * item));
+    THN_TRY(thn_linalg_result(f, info, "Eigenvalues did not converge"));
     return is_complex ? thn_error(f, PyExc_ValueError, "the eigenvalues are complex: cast the matrix to a complex dtype") : 0;
 }
 
@@ -147,10 +135,8 @@ static int svd_execute(ThnFrame *f, const ThnInstr *ins)
         }
         return 0;
     }
-    char *copy = thn_pool_alloc((size_t)(m * n * a->itemsize));
-    if (!copy) {
-        return thn_out_of_memory(f);
-    }
+    THN_POOLED char *copy = thn_linalg_room(f, m * n * a->itemsize);
+    THN_NEED(copy);
     /* Column-major this is the transpose: its left vectors are the rows of v, its right ones the columns of u. */
     thn_copy_rows(a, copy);
     char dummy[16];
@@ -162,7 +148,6 @@ static int svd_execute(ThnFrame *f, const ThnInstr *ins)
     int held = thn_hold_for(a);
     int64_t info = thn_gesdd(thn_letter_of(a), !vectors ? 'N' : s->full_matrices ? 'A' : 'S', thn_dense(copy, n, m), values->data, left, right);
     thn_blas_let_go(held);
-    thn_pool_free(copy);
     return thn_linalg_result(f, info, "SVD did not converge");
 }
 
@@ -209,31 +194,27 @@ static int qr_execute(ThnFrame *f, const ThnInstr *ins)
         }
         return 0;
     }
-    int letter = thn_letter_of(a), held = thn_hold_for(a);
-    char *factors = mode == THN_QrMode_RAW ? first->data : thn_pool_alloc((size_t)(m * (n > m ? n : m) * item));
-    char *tau = mode == THN_QrMode_RAW ? second->data : thn_pool_alloc((size_t)(k * item));
+    const int raw = mode == THN_QrMode_RAW, letter = thn_letter_of(a), held = thn_hold_for(a);
+    THN_POOLED char *own = thn_linalg_room(f, raw ? 0 : m * (n > m ? n : m) * item), *own_tau = thn_linalg_room(f, raw ? 0 : k * item);
+    char *factors = raw ? first->data : own, *tau = raw ? second->data : own_tau;
     int64_t info = THN_LAPACK_MEMORY;
-    if (factors && tau) {
+    if (own && own_tau) {
         thn_copy_columns(a, factors);
         info = thn_geqrf(letter, thn_dense(factors, m, n), tau);
     }
-    if (info == 0 && mode != THN_QrMode_RAW) {
+    if (info == 0 && !raw) {
         copy_r(factors, m, mode == THN_QrMode_R ? first : second);
     }
     if (info == 0 && (mode == THN_QrMode_REDUCED || mode == THN_QrMode_COMPLETE)) {
         ThnColumns q;
         info = THN_LAPACK_MEMORY;
-        if (thn_columns_open(&q, first) == 0) {
+        if (thn_columns_open(f, &q, first) == 0) {
             memcpy(q.data, factors, (size_t)(m * k * item));
             info = thn_orgqr(letter, thn_dense(q.data, m, first->dims[1]), k, tau);
             thn_columns_close(&q);
         }
     }
     thn_blas_let_go(held);
-    if (mode != THN_QrMode_RAW) {
-        thn_pool_free(factors);
-        thn_pool_free(tau);
-    }
     return thn_linalg_result(f, info, "Incorrect argument found while performing QR factorization");
 }
 
@@ -269,32 +250,27 @@ static int pinv_execute(ThnFrame *f, const ThnInstr *ins)
     if (k == 0) {
         return 0;
     }
-    char *copy = thn_pool_alloc((size_t)(m * n * item)), *u = thn_pool_alloc((size_t)(m * k * item));
-    char *v = thn_pool_alloc((size_t)(n * k * item)), *s = thn_pool_alloc((size_t)k * 8);
-    int64_t info = THN_LAPACK_MEMORY;
-    if (copy && u && v && s) {
-        thn_copy_rows(a, copy);
-        int held = thn_hold_for(a);
-        /* As in svd: v holds v^H by rows, u holds u by rows. */
-        info = thn_gesdd(letter, 'S', thn_dense(copy, n, m), s, thn_dense(v, n, k), thn_dense(u, k, m));
-        double largest = letter & 1 ? ((double *)s)[0] : (double)((float *)s)[0];
-        for (npy_intp i = 0; i < k; i++) {
-            double value = letter & 1 ? ((double *)s)[i] : (double)((float *)s)[i];
-            conjugate(letter, v + i * n * item, n, value > 1e-15 * largest ? 1 / value : 0);
-        }
-        if (letter >= THN_C) {
-            conjugate(letter, u, m * k, 1);
-        }
-        ThnMatrix x = {v, n, k, item, n * item}, y = {u, k, m, item, k * item}, z = {out->data, n, m, m * item, item};
-        if (info == 0 && thn_matmul(a->typenum, &x, &y, &z, NULL, NULL) < 0) {
-            info = THN_LAPACK_MEMORY;
-        }
-        thn_blas_let_go(held);
+    THN_POOLED char *copy = thn_linalg_room(f, m * n * item), *u = thn_linalg_room(f, m * k * item);
+    THN_POOLED char *v = thn_linalg_room(f, n * k * item), *s = thn_linalg_room(f, k * 8);
+    THN_NEED(copy && u && v && s);
+    thn_copy_rows(a, copy);
+    int held = thn_hold_for(a);
+    /* As in svd: v holds v^H by rows, u holds u by rows. */
+    int64_t info = thn_gesdd(letter, 'S', thn_dense(copy, n, m), s, thn_dense(v, n, k), thn_dense(u, k, m));
+    const npy_intp real = letter & 1 ? 8 : 4;
+    const double largest = thn_get_real(real, s);
+    for (npy_intp i = 0; i < k; i++) {
+        const double value = thn_get_real(real, s + i * real);
+        conjugate(letter, v + i * n * item, n, value > 1e-15 * largest ? 1 / value : 0);
     }
-    thn_pool_free(copy);
-    thn_pool_free(u);
-    thn_pool_free(v);
-    thn_pool_free(s);
+    if (letter >= THN_C) {
+        conjugate(letter, u, m * k, 1);
+    }
+    ThnMatrix x = {v, n, k, item, n * item}, y = {u, k, m, item, k * item}, z = {out->data, n, m, m * item, item};
+    if (info == 0 && thn_matmul(a->typenum, &x, &y, &z, NULL, NULL) < 0) {
+        info = THN_LAPACK_MEMORY;
+    }
+    thn_blas_let_go(held);
     return thn_linalg_result(f, info, "SVD did not converge");
 }
 
@@ -315,18 +291,14 @@ static int lstsq_prepare(ThnFrame *f, const ThnInstr *ins)
     return thn_out_alloc(f, THN_OUT(f, ins, 3), &least);
 }
 
-static void sum_of_squares(int is_double, const char *column, npy_intp n, char *out)
+static void sum_of_squares(npy_intp item, const char *column, npy_intp n, char *out)
 {
     double sum = 0;
     for (npy_intp i = 0; i < n; i++) {
-        const double v = is_double ? ((const double *)column)[i] : (double)((const float *)column)[i];
+        const double v = thn_get_real(item, column + i * item);
         sum += v * v;
     }
-    if (is_double) {
-        *(double *)out = sum;
-    } else {
-        *(float *)out = (float)sum;
-    }
+    thn_put_real(item, out, sum);
 }
 
 static int lstsq_execute(ThnFrame *f, const ThnInstr *ins)
@@ -338,29 +310,25 @@ static int lstsq_execute(ThnFrame *f, const ThnInstr *ins)
     int64_t info = 0, found = 0;
     /* Without right hand sides there is still a rank. */
     const npy_intp solved = columns ? columns : 1;
-    char *copy = thn_pool_alloc((size_t)(m * n * item + 1)), *work = thn_pool_alloc((size_t)(rows * solved * item + 1));
-    if (copy && work) {
-        npy_intp to[2] = {item, rows * item}, from[2] = {b->strides[0], b->ndim > 1 ? b->strides[1] : 0}, dims[2] = {m, columns};
-        memset(work, 0, (size_t)(rows * solved * item));
-        thn_copy_columns(a, copy);
-        thn_copy_strided(2, dims, work, to, b->data, from, (int)item);
-        if (m && n) {
-            int held = thn_hold_for(a);
-            info = thn_gelsd(letter, thn_dense(copy, m, n), thn_dense(work, rows, solved), s->data,
-                             *(const double *)THN_IN(f, ins, 2)->data, &found);
-            thn_blas_let_go(held);
-        }
-        npy_intp back[2] = {columns * item, item};
-        dims[0] = n;
-        thn_copy_strided(2, dims, x->data, back, work, to, (int)item);
-        for (npy_intp j = 0; j < columns; j++) {
-            sum_of_squares(letter & 1, work + (j * rows + n) * item, m > n ? m - n : 0, sums->data + j * item);
-        }
-        *(int64_t *)rank->data = found;
+    THN_POOLED char *copy = thn_linalg_room(f, m * n * item), *work = thn_linalg_room(f, rows * solved * item);
+    THN_NEED(copy && work);
+    npy_intp to[2] = {item, rows * item}, from[2] = {b->strides[0], b->ndim > 1 ? b->strides[1] : 0}, dims[2] = {m, columns};
+    memset(work, 0, (size_t)(rows * solved * item));
+    thn_copy_columns(a, copy);
+    thn_copy_strided(2, dims, work, to, b->data, from, (int)item);
+    if (m && n) {
+        int held = thn_hold_for(a);
+        info = thn_gelsd(letter, thn_dense(copy, m, n), thn_dense(work, rows, solved), s->data,
+                         *(const double *)THN_IN(f, ins, 2)->data, &found);
+        thn_blas_let_go(held);
     }
-    info = copy && work ? info : THN_LAPACK_MEMORY;
-    thn_pool_free(copy);
-    thn_pool_free(work);
+    npy_intp back[2] = {columns * item, item};
+    dims[0] = n;
+    thn_copy_strided(2, dims, x->data, back, work, to, (int)item);
+    for (npy_intp j = 0; j < columns; j++) {
+        sum_of_squares(item, work + (j * rows + n) * item, m > n ? m - n : 0, sums->data + j * item);
+    }
+    *(int64_t *)rank->data = found;
     return thn_linalg_result(f, info, "SVD did not converge in Linear Least Squares");
 }
 

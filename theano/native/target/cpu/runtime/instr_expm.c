@@ -370,10 +370,8 @@ static int expm_execute(ThnFrame *f, const ThnInstr *ins)
     if (n == 0) {
         return 0;
     }
-    double *memory = thn_pool_alloc((size_t)(MATRICES * s.count + 3 * n) * sizeof *memory);
-    if (!memory) {
-        return thn_out_of_memory(f);
-    }
+    THN_POOLED double *memory = thn_linalg_room(f, (MATRICES * s.count + 3 * n) * (npy_intp)sizeof *memory);
+    THN_NEED(memory);
     Matrix m[MATRICES], result;
     int64_t *pivots = (int64_t *)(memory + MATRICES * s.count), info = 0;
     for (int k = 0; k < MATRICES; k++) {
@@ -389,7 +387,6 @@ static int expm_execute(ThnFrame *f, const ThnInstr *ins)
     }
     thn_blas_let_go(held);
     memcpy(out->data, result, (size_t)s.count * sizeof *result);
-    thn_pool_free(memory);
     return thn_linalg_result(f, s.failed ? THN_LAPACK_MEMORY : info, "expm: the approximant of the exponential is singular");
 }
 

@@ -2,7 +2,6 @@
 #include "vm.h"
 #include "copy.h"
 #include "linalg.h"
-#include "pool.h"
 
 #include <math.h>
 
@@ -20,14 +19,9 @@ static int cholesky_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static void fill_nan(int letter, char *p, npy_intp n)
 {
-    npy_intp count = letter >= THN_C ? 2 * n : n;
+    const npy_intp count = letter >= THN_C ? 2 * n : n, real = letter & 1 ? 8 : 4;
     for (npy_intp i = 0; i < count; i++) {
-        double v = letter >= THN_C && i % 2 ? 0 : NAN;
-        if (letter & 1) {
-            ((double *)p)[i] = v;
-        } else {
-            ((float *)p)[i] = (float)v;
-        }
+        thn_put_real(real, p + i * real, letter >= THN_C && i % 2 ? 0 : NAN);
     }
 }
 
@@ -64,9 +58,7 @@ static int cholesky_execute(ThnFrame *f, const ThnInstr *ins)
     if (!thn_all_finite(a)) {
         return thn_not_finite(f);
     }
-    if (c->lower && thn_columns_open(&factor, out) < 0) {
-        return thn_out_of_memory(f);
-    }
+    THN_TRY(c->lower ? thn_columns_open(f, &factor, out) : 0);
     copy_lower(a, a->strides[!c->lower], a->strides[c->lower], factor.data);
     int64_t info = thn_potrf(thn_letter_of(a), thn_dense(factor.data, n, n));
     if (info > 0 && c->nan_on_failure) {
@@ -74,10 +66,8 @@ static int cholesky_execute(ThnFrame *f, const ThnInstr *ins)
         info = 0;
     }
     thn_columns_close(&factor);
-    if (info == THN_LAPACK_MEMORY) {
-        return thn_out_of_memory(f);
-    }
-    return info ? thn_error(f, thn_LinAlgError, "%lld-th leading minor of the array is not positive definite", (long long)info) : 0;
+    THN_FAIL_IF(f, info > 0, thn_LinAlgError, "%lld-th leading minor of the array is not positive definite", (long long)info);
+    return thn_linalg_result(f, info, "the matrix cannot be factored");
 }
 
 /* ---- solve */
@@ -119,14 +109,11 @@ static int solve_triangular(ThnFrame *f, const ThnCell *a, const ThnCell *out, i
         THN_FAIL_IF(f, thn_is_zero(letter, a->data + i * (a->strides[0] + a->strides[1])), thn_LinAlgError,
                     "singular matrix: resolution failed at diagonal %lld", (long long)i);
     }
-    char *copy = NULL;
+    THN_POOLED char *copy = NULL;
     ThnDense d;
     char form = orientation(a, &d);
     if (!form) {
-        copy = thn_pool_alloc((size_t)(n * n * item));
-        if (!copy) {
-            return thn_out_of_memory(f);
-        }
+        THN_NEED(copy = thn_linalg_room(f, n * n * item));
         thn_copy_rows(a, copy);
         d = thn_dense(copy, n, n);
         form = 'T';
@@ -140,26 +127,22 @@ static int solve_triangular(ThnFrame *f, const ThnCell *a, const ThnCell *out, i
         thn_trsm(letter, 'R', uplo, form == 'T' ? 'N' : 'T', 'N', d, thn_dense(out->data, out->dims[1], n));
     }
     thn_blas_let_go(held);
-    thn_pool_free(copy);
     return 0;
 }
 
 static int solve_symmetric(ThnFrame *f, const thn_solve_params *s, const ThnCell *a, const ThnCell *b, const ThnCell *out)
 {
     const npy_intp n = a->dims[0];
-    char *copy = thn_pool_alloc((size_t)(n * n * a->itemsize));
+    THN_POOLED char *copy = thn_linalg_room(f, n * n * a->itemsize);
     ThnColumns x;
-    if (!copy || thn_columns_open(&x, out) < 0) {
-        thn_pool_free(copy);
-        return thn_out_of_memory(f);
-    }
+    THN_NEED(copy);
+    THN_TRY(thn_columns_open(f, &x, out));
     thn_copy_rows(a, copy);
     thn_copy_columns(b, x.data);
     int held = thn_hold_for(a);
     int64_t info = thn_sysv(thn_letter_of(a), s->lower ? 'U' : 'L', thn_dense(copy, n, n),
                             thn_dense(x.data, n, out->ndim == 1 ? 1 : out->dims[1]));
     thn_blas_let_go(held);
-    thn_pool_free(copy);
     thn_columns_close(&x);
     return thn_linalg_result(f, info, "Matrix is singular.");
 }
@@ -168,13 +151,9 @@ static int solve_general(ThnFrame *f, const thn_solve_params *s, const ThnCell *
 {
     const npy_intp n = a->dims[0], item = a->itemsize;
     int letter = thn_letter_of(a);
-    char *lu = thn_pool_alloc((size_t)(n * n * item));
-    int64_t *pivots = thn_pool_alloc((size_t)n * sizeof *pivots);
-    if (!lu || !pivots) {
-        thn_pool_free(lu);
-        thn_pool_free(pivots);
-        return thn_out_of_memory(f);
-    }
+    THN_POOLED char *lu = thn_linalg_room(f, n * n * item);
+    THN_POOLED int64_t *pivots = thn_linalg_room(f, n * (npy_intp)sizeof *pivots);
+    THN_NEED(lu && pivots);
     int held = thn_hold_for(a);
     const int finite = thn_copy_finite(a, lu, !s->numpy) && thn_copy_finite(b, out->data, !s->numpy);
     ThnDense d = thn_dense(lu, n, n); /* the transpose: P L U = A^T */
@@ -186,8 +165,6 @@ static int solve_general(ThnFrame *f, const thn_solve_params *s, const ThnCell *
         thn_getrs_right(letter, d, pivots, thn_dense(out->data, out->dims[1], n));
     }
     thn_blas_let_go(held);
-    thn_pool_free(lu);
-    thn_pool_free(pivots);
     if (!finite) {
         return thn_not_finite(f);
     }
@@ -231,17 +208,14 @@ static int inverse_execute(ThnFrame *f, const ThnInstr *ins)
     if (n == 0) {
         return 0;
     }
-    int64_t *pivots = thn_pool_alloc((size_t)n * sizeof *pivots);
-    if (!pivots) {
-        return thn_out_of_memory(f);
-    }
+    THN_POOLED int64_t *pivots = thn_linalg_room(f, n * (npy_intp)sizeof *pivots);
+    THN_NEED(pivots);
     thn_copy_rows(a, out->data); /* the inverse of the transpose is the transpose of the inverse */
     ThnDense d = thn_dense(out->data, n, n);
     int held = thn_hold_for(a);
     int64_t info = thn_getrf(thn_letter_of(a), d, pivots);
     info = info ? info : thn_getri(thn_letter_of(a), d, pivots);
     thn_blas_let_go(held);
-    thn_pool_free(pivots);
     return thn_linalg_result(f, info, "Singular matrix");
 }
 
@@ -256,22 +230,12 @@ static int det_prepare(ThnFrame *f, const ThnInstr *ins)
 /* The product of the diagonal, with an exponent of its own: partial products neither overflow nor underflow. */
 static void diagonal_product(int letter, const char *lu, npy_intp n, const int64_t *pivots, double *re, double *im)
 {
+    const npy_intp real = letter & 1 ? 8 : 4;
     double x = 1, y = 0;
     int64_t exponent = 0;
     for (npy_intp i = 0; i < n; i++) {
-        const npy_intp at = i * (n + 1);
-        double a, b = 0;
-        switch (letter) {
-        case THN_S: a = ((const float *)lu)[at]; break;
-        case THN_D: a = ((const double *)lu)[at]; break;
-        case THN_C:
-            a = ((const float *)lu)[2 * at];
-            b = ((const float *)lu)[2 * at + 1];
-            break;
-        default:
-            a = ((const double *)lu)[2 * at];
-            b = ((const double *)lu)[2 * at + 1];
-        }
+        const char *at = lu + i * (n + 1) * (letter < THN_C ? real : 2 * real);
+        const double a = thn_get_real(real, at), b = letter < THN_C ? 0 : thn_get_real(real, at + real);
         double u = letter < THN_C ? x * a : x * a - y * b, v = letter < THN_C ? 0 : x * b + y * a, top;
         if (pivots[i] != i + 1) {
             u = -u;
@@ -298,35 +262,25 @@ static int det_execute(ThnFrame *f, const ThnInstr *ins)
     int letter = thn_letter_of(a);
     double re = 1, im = 0;
     if (n > 0) {
-        char *lu = thn_pool_alloc((size_t)(n * n * a->itemsize));
-        int64_t *pivots = thn_pool_alloc((size_t)n * sizeof *pivots), info = THN_LAPACK_MEMORY;
-        if (lu && pivots) {
-            thn_copy_rows(a, lu);
-            int held = thn_hold_for(a);
-            info = thn_getrf(letter, thn_dense(lu, n, n), pivots);
-            thn_blas_let_go(held);
-            if (info > 0) {
-                re = 0; /* a pivot is exactly zero */
-            } else if (info == 0) {
-                diagonal_product(letter, lu, n, pivots, &re, &im);
-            }
-        }
-        thn_pool_free(lu);
-        thn_pool_free(pivots);
-        if (info == THN_LAPACK_MEMORY) {
-            return thn_out_of_memory(f);
+        THN_POOLED char *lu = thn_linalg_room(f, n * n * a->itemsize);
+        THN_POOLED int64_t *pivots = thn_linalg_room(f, n * (npy_intp)sizeof *pivots);
+        THN_NEED(lu && pivots);
+        thn_copy_rows(a, lu);
+        int held = thn_hold_for(a);
+        const int64_t info = thn_getrf(letter, thn_dense(lu, n, n), pivots);
+        thn_blas_let_go(held);
+        if (info > 0) {
+            re = 0; /* a pivot is exactly zero */
+        } else if (info == 0) {
+            diagonal_product(letter, lu, n, pivots, &re, &im);
+        } else if (info == THN_LAPACK_MEMORY) {
+            return thn_linalg_result(f, info, "the matrix cannot be factored");
         }
     }
-    switch (letter) {
-    case THN_S: *(float *)out->data = (float)re; break;
-    case THN_D: *(double *)out->data = re; break;
-    case THN_C:
-        ((float *)out->data)[0] = (float)re;
-        ((float *)out->data)[1] = (float)im;
-        break;
-    default:
-        ((double *)out->data)[0] = re;
-        ((double *)out->data)[1] = im;
+    const npy_intp real = letter & 1 ? 8 : 4;
+    thn_put_real(real, out->data, re);
+    if (letter >= THN_C) {
+        thn_put_real(real, out->data + real, im);
     }
     return 0;
 }

@@ -371,14 +371,6 @@ static int is_average(const Job *job)
     return job->mode == THN_PoolMode_AVERAGE_INC_PAD || job->mode == THN_PoolMode_AVERAGE_EXC_PAD;
 }
 
-/* Parts of one block of memory, each at a multiple of 64 bytes. */
-static size_t part(size_t *total, npy_intp bytes)
-{
-    const size_t at = *total;
-    *total += ((size_t)bytes + 63) / 64 * 64;
-    return at;
-}
-
 /* ---- one row of results, from rows of the images */
 
 typedef struct {
@@ -392,43 +384,27 @@ static int line_open(const Job *job, Line *l)
 {
     const State *s = job->s;
     const Axis *a = &s->axes[s->nd - 1];
-    const npy_intp item = job->loops->item, rows = most_rows(s), taps = (a->w + a->s - 1) / a->s;
+    const npy_intp rows = most_rows(s), taps = (a->w + a->s - 1) / a->s;
+    const size_t item = (size_t)job->loops->item, row = (size_t)(rows * a->n) * item, result = (size_t)a->count * item;
     const int picks = job->maxima.cell && !job->first;
     l->across_length = at_least(a->p + a->n, (a->count - 1) * a->s + a->w);
     l->picked_length = at_least(l->across_length, a->count * a->s) + (taps - 1) * a->s;
-    size_t total = 0;
-    const size_t row_at = part(&total, rows * (npy_intp)sizeof(void *)), other_at = part(&total, rows * (npy_intp)sizeof(void *));
-    const size_t row_buffer = part(&total, job->x.convert ? rows * a->n * item : 0);
-    const size_t other_buffer = part(&total, job->other.convert ? rows * a->n * item : 0);
-    const size_t maxima_buffer = part(&total, a->count * item), across = part(&total, l->across_length * item);
-    const size_t z = part(&total, a->count * item), sizes = part(&total, a->count * item);
-    const size_t spread = part(&total, picks ? l->picked_length * item : 0);
-    const size_t picked = part(&total, picks ? l->picked_length * item : 0);
-    l->block = thn_pool_alloc(total);
-    if (!l->block) {
-        return -1;
-    }
-    l->rows = (const void **)(l->block + row_at);
-    l->others = (const void **)(l->block + other_at);
-    l->row_buffer = l->block + row_buffer;
-    l->other_buffer = l->block + other_buffer;
-    l->maxima_buffer = l->block + maxima_buffer;
-    l->across = l->block + across;
-    l->z = l->block + z;
-    l->sizes = l->block + sizes;
-    l->spread = l->block + spread + (taps - 1) * a->s * item;
-    l->picked = l->block + picked;
+    const size_t across = (size_t)l->across_length * item, picked = picks ? (size_t)l->picked_length * item : 0;
+    l->block = THN_POOL_PARTS({&l->rows, (size_t)rows * sizeof(void *)}, {&l->others, (size_t)rows * sizeof(void *)},
+                              {&l->row_buffer, job->x.convert ? row : 0}, {&l->other_buffer, job->other.convert ? row : 0},
+                              {&l->maxima_buffer, result}, {&l->across, across}, {&l->z, result}, {&l->sizes, result},
+                              {&l->spread, picked}, {&l->picked, picked});
+    THN_NEED(l->block);
     if (job->mode == THN_PoolMode_MAX) {
         job->loops->fill_least(l->across, l->across_length);
     } else {
-        memset(l->across, 0, (size_t)(l->across_length * item));
+        memset(l->across, 0, across);
     }
     if (is_average(job)) {
         job->loops->fill_sizes(l->sizes, s->sizes, a->count);
     }
-    if (picks) {
-        memset(l->block + spread, 0, (size_t)(l->picked_length * item));
-    }
+    memset(l->spread, 0, picked);
+    l->spread += (taps - 1) * a->s * job->loops->item;
     return 0;
 }
 
@@ -575,28 +551,17 @@ static int given_open(const Job *job, Given *v, npy_intp taps, npy_intp plane)
     const State *s = job->s;
     const Axis *a = &s->axes[s->nd - 1];
     const npy_intp item = job->loops->item, before = (taps - 1) * a->s;
-    const npy_intp length = before + at_least(a->n + a->p, a->count * a->s) + THN_POOLING_BEYOND;
-    size_t total = 0;
-    const size_t maxima = part(&total, length * item), g = part(&total, length * item), last = part(&total, length * item);
-    const size_t cleared = total;
-    const size_t row = part(&total, a->n * item), sum = part(&total, a->n * item), sizes = part(&total, a->count * item);
-    const size_t maxima_row = part(&total, a->count * item), other_row = part(&total, a->count * item);
-    const size_t scaled = part(&total, a->count * item), gx = part(&total, job->store ? plane * item : 0);
-    v->block = thn_pool_alloc(total);
-    if (!v->block) {
-        return -1;
+    const size_t length = (size_t)((before + at_least(a->n + a->p, a->count * a->s) + THN_POOLING_BEYOND) * item);
+    const size_t row = (size_t)(a->n * item), result = (size_t)(a->count * item);
+    v->block = THN_POOL_PARTS({&v->maxima, length}, {&v->g, length}, {&v->last, length}, {&v->row_buffer, row}, {&v->sum, row},
+                              {&v->sizes, result}, {&v->maxima_buffer, result}, {&v->other_buffer, result}, {&v->scaled, result},
+                              {&v->gx, job->store ? (size_t)(plane * item) : 0});
+    THN_NEED(v->block);
+    char **const spread[] = {&v->maxima, &v->g, &v->last};
+    for (int i = 0; i < 3; i++) {
+        memset(*spread[i], 0, length);
+        *spread[i] += before * item;
     }
-    memset(v->block, 0, cleared);
-    v->maxima = v->block + maxima + before * item;
-    v->g = v->block + g + before * item;
-    v->last = v->block + last + before * item;
-    v->row_buffer = v->block + row;
-    v->sum = v->block + sum;
-    v->sizes = v->block + sizes;
-    v->maxima_buffer = v->block + maxima_row;
-    v->other_buffer = v->block + other_row;
-    v->scaled = v->block + scaled;
-    v->gx = v->block + gx;
     if (is_average(job)) {
         job->loops->fill_sizes(v->sizes, s->sizes, a->count);
     }

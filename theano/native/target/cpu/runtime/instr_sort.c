@@ -165,7 +165,7 @@ static void rows_task(void *ctx, long task)
     Rows *r = ctx;
     const npy_intp start = task * r->chunk, stop = start + r->chunk < r->rows ? start + r->chunk : r->rows;
     const npy_intp n = r->n, stride = r->in->strides[r->axis];
-    uint64_t *work = thn_pool_alloc((size_t)(6 * n + 8) * sizeof *work);
+    THN_POOLED uint64_t *work = thn_pool_alloc((size_t)(6 * n + 8) * sizeof *work);
     if (!work) {
         atomic_store(&r->failed, 1);
         return;
@@ -182,7 +182,6 @@ static void rows_task(void *ctx, long task)
             sort_row(r->in, row, stride, n, out, r->out->strides[r->axis], work);
         }
     }
-    thn_pool_free(work);
 }
 
 static int run_rows(ThnFrame *f, const ThnInstr *ins, Rows *r)

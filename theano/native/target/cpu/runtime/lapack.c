@@ -339,10 +339,9 @@ int64_t thn_getrf(int letter, ThnDense a, int64_t *pivots)
     return run_factors(&f, (ThnPanels){.update = getrf_update, .factor = getrf_factor, .finish = getrf_finish});
 }
 
-/* Pivots as the library wants them; `held` is freed by the caller. */
+/* Pivots as the library wants them; `held`, NULL before, is for a block of the pool. */
 static const void *own_pivots(const int64_t *pivots, int64_t n, int32_t **held)
 {
-    *held = NULL;
     if (wide) {
         return pivots;
     }
@@ -355,23 +354,20 @@ static const void *own_pivots(const int64_t *pivots, int64_t n, int32_t **held)
 
 int64_t thn_getri(int letter, ThnDense a, const int64_t *pivots)
 {
-    int32_t *held;
+    THN_POOLED int32_t *held = NULL;
     const void *own = own_pivots(pivots, a.rows, &held);
-    const int64_t info = own ? RUN(GETRI, letter, NULL, &a.rows, a.data, &a.ld, own, WORK, LWORK, INFO) : THN_LAPACK_MEMORY;
-    thn_pool_free(held);
-    return info;
+    return own ? RUN(GETRI, letter, NULL, &a.rows, a.data, &a.ld, own, WORK, LWORK, INFO) : THN_LAPACK_MEMORY;
 }
 
 int64_t thn_getrs(int letter, char trans, ThnDense lu, const int64_t *pivots, ThnDense b)
 {
-    int32_t *held;
+    THN_POOLED int32_t *held = NULL;
     const void *own = own_pivots(pivots, lu.rows, &held);
     int64_t info = 0;
     if (!own) {
         return THN_LAPACK_MEMORY;
     }
     CALL(GETRS, letter, &trans, &lu.rows, &b.cols, lu.data, &lu.ld, own, b.data, &b.ld, &info);
-    thn_pool_free(held);
     return result(info);
 }
 

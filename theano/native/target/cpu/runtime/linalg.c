@@ -1,6 +1,5 @@
 /* What the instructions of linear algebra share: copies, layouts, errors. */
 #include "linalg.h"
-#include "pool.h"
 #include "threads.h"
 
 #include <stdatomic.h>
@@ -15,22 +14,30 @@ PyObject *thn_LinAlgError;
 int thn_linalg_check(ThnProgram *Py_UNUSED(p), ThnInstr *Py_UNUSED(ins))
 {
     if (!thn_LinAlgError) {
-        PyObject *module = PyImport_ImportModule("numpy.linalg");
+        THN_OWNED PyObject *module = PyImport_ImportModule("numpy.linalg");
         thn_LinAlgError = module ? PyObject_GetAttrString(module, "LinAlgError") : NULL;
-        Py_XDECREF(module);
         THN_NEED(thn_LinAlgError);
     }
     return thn_blas_ready() < 0 ? -1 : thn_lapack_ready();
 }
 
-int thn_out_of_memory(ThnFrame *f)
+static int out_of_memory(ThnFrame *f)
 {
     return thn_error(f, PyExc_MemoryError, "out of memory for linear algebra");
 }
 
+void *thn_linalg_room(ThnFrame *f, npy_intp bytes)
+{
+    void *block = thn_pool_alloc((size_t)bytes);
+    if (!block) {
+        out_of_memory(f);
+    }
+    return block;
+}
+
 int thn_linalg_result(ThnFrame *f, int64_t info, const char *message)
 {
-    return info == THN_LAPACK_MEMORY ? thn_out_of_memory(f) : info ? thn_error(f, thn_LinAlgError, "%s", message) : 0;
+    return info == THN_LAPACK_MEMORY ? out_of_memory(f) : info ? thn_error(f, thn_LinAlgError, "%s", message) : 0;
 }
 
 double thn_cubic_work(const ThnCell *a)
@@ -63,12 +70,12 @@ int thn_alloc_columns(ThnFrame *f, ThnCell *out, npy_intp rows, npy_intp cols)
     return thn_out_alloc_strided(f, out, dims, strides);
 }
 
-int thn_columns_open(ThnColumns *c, const ThnCell *out)
+int thn_columns_open(ThnFrame *f, ThnColumns *c, const ThnCell *out)
 {
     const npy_intp item = out->itemsize, rows = out->dims[0], cols = out->ndim > 1 ? out->dims[1] : 1;
     *c = (ThnColumns){out->data, NULL, out};
     if (out->ndim > 1 && ((rows > 1 && out->strides[0] != item) || (cols > 1 && out->strides[1] != rows * item))) {
-        c->data = c->held = thn_pool_alloc((size_t)(rows * cols * item));
+        c->data = c->held = thn_linalg_room(f, rows * cols * item);
     }
     return c->data ? 0 : -1;
 }

@@ -6,6 +6,7 @@
 #include "blas.h"
 #include "copy.h"
 #include "lapack.h"
+#include "pool.h"
 
 extern PyObject *thn_LinAlgError;
 
@@ -14,8 +15,9 @@ extern PyObject *thn_LinAlgError;
 /* A `check`: makes sure that LAPACK, BLAS and NumPy's LinAlgError are there (GIL held); -1 with a Python error. */
 int thn_linalg_check(ThnProgram *p, ThnInstr *ins);
 
+/* A block of the pool; NULL with an error. */
+void *thn_linalg_room(ThnFrame *f, npy_intp bytes);
 /* Errors; -1. */
-int thn_out_of_memory(ThnFrame *f);
 int thn_not_finite(ThnFrame *f);
 /* 0, or the error that a routine's info stands for: LinAlgError with a message, or out of memory. */
 int thn_linalg_result(ThnFrame *f, int64_t info, const char *message);
@@ -56,7 +58,7 @@ typedef struct {
 
 /* For prepare: a column-major output. */
 int thn_alloc_columns(ThnFrame *f, ThnCell *out, npy_intp rows, npy_intp cols);
-int thn_columns_open(ThnColumns *c, const ThnCell *out); /* -1: out of memory */
+int thn_columns_open(ThnFrame *f, ThnColumns *c, const ThnCell *out);
 void thn_columns_close(ThnColumns *c);
 
 #endif

@@ -21,7 +21,7 @@
 struct ThnPacked {
     int typenum, width;          /* columns of a panel; 0: all of b, row by row */
     npy_intp rows, cols, panels;
-    char *data;                  /* a block of the pool: slab by slab, in a slab panel by panel */
+    char *data;                  /* behind this in one block of the pool: slab by slab, in a slab panel by panel */
 };
 
 /* `m` rows of a tile: sums over `depth` of a[i][k] * b[k][0..width). a is given by byte strides, of b and of the
@@ -112,6 +112,15 @@ static Shape shape_of(int typenum)
     return s;
 }
 
+/* Room for a matrix, which `data` gets. */
+static ThnPacked *pack(int typenum, npy_intp width, const ThnMatrix *b, npy_intp panels, npy_intp bytes, char **data)
+{
+    ThnPacked *p;
+    THN_NULL_UNLESS(THN_POOL_PARTS({&p, sizeof *p}, {data, (size_t)bytes}));
+    *p = (ThnPacked){typenum, (int)width, b->rows, b->cols, panels, *data};
+    return p;
+}
+
 /* For a single row: a matrix whose columns lie together, turned. */
 static ThnPacked *turn(int typenum, const ThnMatrix *b)
 {
@@ -120,14 +129,10 @@ static ThnPacked *turn(int typenum, const ThnMatrix *b)
     if (!thn_takes_row_product(typenum, b) || b->row_stride != item || b->col_stride == item) {
         return NULL;
     }
-    ThnPacked *p = thn_pool_alloc(sizeof *p);
-    char *data = p ? thn_pool_alloc((size_t)(b->rows * b->cols * item)) : NULL;
-    if (!data) {
-        thn_pool_free(p);
-        return NULL;
-    }
+    char *data;
+    ThnPacked *p = pack(typenum, 0, b, 1, b->rows * b->cols * item, &data);
+    THN_NULL_UNLESS(p);
     thn_copy_strided(2, dims, data, to, b->data, from, (int)item);
-    *p = (ThnPacked){typenum, 0, b->rows, b->cols, 1, data};
     return p;
 }
 
@@ -141,13 +146,9 @@ ThnPacked *thn_pack(int typenum, const ThnMatrix *b, npy_intp rows)
         return NULL;
     }
     const npy_intp item = typenum == NPY_FLOAT ? 4 : 8, panels = (b->cols + shape.width - 1) / shape.width;
-    ThnPacked *p = thn_pool_alloc(sizeof *p);
-    char *data = p ? thn_pool_alloc((size_t)(panels * shape.width * b->rows * item)) : NULL;
-    if (!data) {
-        thn_pool_free(p);
-        return NULL;
-    }
-    *p = (ThnPacked){typenum, shape.width, b->rows, b->cols, panels, data};
+    char *data;
+    ThnPacked *p = pack(typenum, shape.width, b, panels, panels * shape.width * b->rows * item, &data);
+    THN_NULL_UNLESS(p);
     for (npy_intp slab = 0; slab < b->rows; slab += DEPTH) {
         const npy_intp end = slab + DEPTH < b->rows ? slab + DEPTH : b->rows;
         for (npy_intp panel = 0; panel < panels; panel++) {
@@ -175,10 +176,7 @@ ThnPacked *thn_pack(int typenum, const ThnMatrix *b, npy_intp rows)
 
 void thn_packed_free(ThnPacked *b)
 {
-    if (b) {
-        thn_pool_free(b->data);
-        thn_pool_free(b);
-    }
+    thn_pool_free(b);
 }
 
 /* A product whose tasks take panels of b, which is packed, or lies as it is where `packed` is NULL. */

@@ -242,6 +242,20 @@ void *thn_pool_alloc(size_t n)
     return (char *)b + HEADER;
 }
 
+void *thn_pool_parts(const ThnPart *parts, size_t n)
+{
+    size_t total = 0;
+    for (size_t i = 0; i < n; i++) {
+        total += (parts[i].bytes + 63) / 64 * 64;
+    }
+    char *block = thn_pool_alloc(total), *p = block;
+    for (size_t i = 0; block && i < n; i++) {
+        memcpy(parts[i].at, &p, sizeof p);
+        p += (parts[i].bytes + 63) / 64 * 64;
+    }
+    return block;
+}
+
 void thn_pool_free(void *p)
 {
     if (!p) {

@@ -3,10 +3,27 @@
 #define THN_POOL_H
 
 #include <stddef.h>
+#include <string.h>
 
 void thn_pool_init(void);        /* once */
 void *thn_pool_alloc(size_t n);  /* NULL when out of memory */
 void thn_pool_free(void *p);     /* p from thn_pool_alloc, or NULL */
+/* Of a variable that holds such a pointer: it is freed where the variable's scope ends. */
+#define THN_POOLED __attribute__((cleanup(thn_pool_free_held)))
+static inline void thn_pool_free_held(void *variable)
+{
+    void *p;
+    memcpy(&p, variable, sizeof p);
+    thn_pool_free(p);
+}
+/* A block in parts, each at a multiple of 64 bytes: the variables whose addresses are `at` get theirs. NULL: out of memory. */
+typedef struct {
+    void *at;
+    size_t bytes;
+} ThnPart;
+void *thn_pool_parts(const ThnPart *parts, size_t n);
+#define THN_POOL_PARTS(...) \
+    thn_pool_parts((const ThnPart[]){__VA_ARGS__}, sizeof((const ThnPart[]){__VA_ARGS__}) / sizeof(ThnPart))
 size_t thn_pool_capacity(const void *p);
 void thn_pool_trim(void);        /* returns all retained blocks to the system */
 void thn_pool_join(void);        /* a program has been made that will use the pool */

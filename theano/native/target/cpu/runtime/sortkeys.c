@@ -207,12 +207,9 @@ void thn_complex_keys(int typenum, const char *src, npy_intp stride, npy_intp n,
 {
     for (npy_intp i = 0; i < n; i++, src += stride) {
         double part[2];
-        if (typenum == NPY_CFLOAT) {
-            part[0] = ((const float *)src)[0];
-            part[1] = ((const float *)src)[1];
-        } else {
-            memcpy(part, src, sizeof part);
-        }
+        const int item = typenum == NPY_CFLOAT ? 4 : 8;
+        part[0] = thn_get_real(item, src);
+        part[1] = thn_get_real(item, src + item);
         uint64_t bits[2];
         memcpy(bits, part, sizeof bits);
         int bad_re = part[0] != part[0], bad_im = part[1] != part[1];
@@ -265,7 +262,7 @@ void thn_complex_keys(int typenum, const char *src, npy_intp stride, npy_intp n,
     /* NULL: nothing was done. */                                                                   \
     static U *shared_##U(U *a, U *b, npy_intp n, int low, int bits, int parts)                      \
     {                                                                                               \
-        uint32_t *counts = thn_pool_alloc(sizeof *counts * DIGITS * (size_t)parts);                 \
+        THN_POOLED uint32_t *counts = thn_pool_alloc(sizeof *counts * DIGITS * (size_t)parts);      \
         const int passes = (bits + 10) / 11, width = passes ? (bits + passes - 1) / passes : 0;     \
         for (int k = 0; counts && k < passes; k++) {                                                \
             Pass_##U p = {a, b, (U)(((U)1 << width) - 1), n, parts, low + k * width, counts};       \
@@ -289,7 +286,6 @@ void thn_complex_keys(int typenum, const char *src, npy_intp stride, npy_intp n,
             a = b;                                                                                  \
             b = t;                                                                                  \
         }                                                                                           \
-        thn_pool_free(counts);                                                                      \
         return counts ? a : NULL;                                                                   \
     }
 
@@ -426,14 +422,14 @@ static int tied(const Ties *t, npy_intp i, npy_intp j)
     return t->a[i] >> shift == t->a[j] >> shift;
 }
 
-/* Keys that agree above bit `low`. */
-static void settle_keys(uint64_t *a, uint64_t *b, npy_intp n, int low)
+/* In place, numbers that agree but for the bits [low, low + bits). */
+static void sort_ties(uint64_t *a, uint64_t *b, npy_intp n, int low, int bits)
 {
     if (n <= FEW) {
         insertion_uint64_t(a, n);
         return;
     }
-    const uint64_t *sorted = radix_uint64_t(a, b, n, 0, low);
+    const uint64_t *sorted = radix_uint64_t(a, b, n, low, bits);
     if (sorted != a) {
         memcpy(a, sorted, sizeof *a * (size_t)n);
     }
@@ -447,14 +443,7 @@ static void settle_positions(const uint64_t *keys, uint64_t *a, uint64_t *b, npy
         const uint64_t position = a[i] & UINT32_MAX;
         a[i] = (keys[position] & mask) << 32 | position;
     }
-    if (n <= FEW) {
-        insertion_uint64_t(a, n);
-        return;
-    }
-    const uint64_t *sorted = radix_uint64_t(a, b, n, 32, low);
-    if (sorted != a) {
-        memcpy(a, sorted, sizeof *a * (size_t)n);
-    }
+    sort_ties(a, b, n, 32, low);
 }
 
 static void ties_task(void *ctx, long task)
@@ -470,7 +459,7 @@ static void ties_task(void *ctx, long task)
         if (t->keys) {
             settle_positions(t->keys, t->a + i, t->b + i, j - i, t->low);
         } else {
-            settle_keys(t->a + i, t->b + i, j - i, t->low);
+            sort_ties(t->a + i, t->b + i, j - i, 0, t->low);
         }
     }
 }

@@ -138,12 +138,13 @@ static void add_copies_task(void *ctx, long task)
 
 static int csc_vectors(const ThnProduct *w, const Loops *loops, npy_intp item)
 {
+    THN_POOLED char *copies = NULL;
     Scattered k = {.work = {.what = w, .loops = loops, .parts = 1}, .copy = w->s.length * item};
     if (w->s.length && w->s.stored > 20000 && w->s.stored / 8 >= w->s.length) {
         const npy_intp worth = w->s.stored / (8 * w->s.length);
         k.work.parts = worth < 2 ? 2 : worth < MOST_COPIES ? worth : MOST_COPIES;
-        k.copies = thn_pool_alloc((size_t)((k.work.parts - 1) * w->columns * k.copy));
-        if (!k.copies) {
+        k.copies = copies = thn_pool_alloc((size_t)((k.work.parts - 1) * w->columns * k.copy));
+        if (!copies) {
             return -2;
         }
     }
@@ -151,7 +152,6 @@ static int csc_vectors(const ThnProduct *w, const Loops *loops, npy_intp item)
     if (k.work.parts > 1 && !k.work.bad) {
         thn_parallel((long)(w->columns * ((w->s.length + PIECE - 1) / PIECE)), add_copies_task, &k);
     }
-    thn_pool_free(k.copies);
     return k.work.bad ? -1 : 0;
 }
 
@@ -159,19 +159,15 @@ static int csc_vectors(const ThnProduct *w, const Loops *loops, npy_intp item)
 static int product_by_rows(const ThnPlaces *s, int typenum, const ThnProduct *w)
 {
     const size_t index = s->wide ? 8 : 4, item = typenum == NPY_FLOAT ? 4 : 8, stored = (size_t)s->stored;
-    char *memory = thn_pool_alloc(stored * (item + index) + ((size_t)s->length + 2) * index);
+    THN_POOLED char *memory = thn_pool_alloc(stored * (item + index) + ((size_t)s->length + 2) * index);
     if (!memory) {
         return -2;
     }
     char *columns = memory + stored * item, *next = columns + stored * index;
-    int r = loops_for(typenum, s->wide)->by_rows(s, memory, columns, next);
-    if (r == 0) {
-        const ThnPlaces rows = {memory, columns, next, s->length, s->lines, s->stored, 0, s->wide};
-        const npy_intp b[2] = {w->b_row, w->b_col}, y[2] = {w->y_row, w->y_col};
-        r = thn_sparse_product(&rows, typenum, w->b, b, w->y, y, w->columns);
-    }
-    thn_pool_free(memory);
-    return r;
+    THN_TRY(loops_for(typenum, s->wide)->by_rows(s, memory, columns, next));
+    const ThnPlaces rows = {memory, columns, next, s->length, s->lines, s->stored, 0, s->wide};
+    const npy_intp b[2] = {w->b_row, w->b_col}, y[2] = {w->y_row, w->y_col};
+    return thn_sparse_product(&rows, typenum, w->b, b, w->y, y, w->columns);
 }
 
 int thn_sparse_product(const ThnPlaces *s, int typenum, const char *b, const npy_intp *b_strides, char *y,

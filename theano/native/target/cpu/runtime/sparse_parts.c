@@ -244,13 +244,11 @@ static int made_canonical(ThnPlaces *s, const Loops *loops, ThnSparseMade *made)
     if (bad) {
         return -1;
     }
-    void *work = thn_pool_alloc(4 * (size_t)loops->index * (size_t)longest);
+    THN_POOLED void *work = thn_pool_alloc(4 * (size_t)loops->index * (size_t)longest);
     if (!work || made_alloc(made, s->lines, s->stored, s->wide, loops->item) < 0) {
-        thn_pool_free(work);
         return -2;
     }
     const int r = loops->canonical(s, made->data, made->indices, made->indptr, work, longest);
-    thn_pool_free(work);
     if (r < 0) {
         thn_sparse_made_free(made);
         return r;

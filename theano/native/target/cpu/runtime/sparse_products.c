@@ -100,7 +100,8 @@ int thn_sparse_times(const ThnPlaces *a, const ThnPlaces *b, int typenum, int it
     const Times what = {*a, *b};
     ThnFilled k = {.index = a->wide ? 8 : 4, .item = item, .what = &what, .to = to, .fill = loops->times};
     double products = 0;
-    npy_intp bound = 0, *bounds = thn_pool_alloc(sizeof(npy_intp) * (size_t)(a->lines + 1));
+    npy_intp bound = 0;
+    THN_POOLED npy_intp *bounds = thn_pool_alloc(sizeof(npy_intp) * (size_t)(a->lines + 1));
     if (!bounds) {
         return -2;
     }
@@ -119,16 +120,12 @@ int thn_sparse_times(const ThnPlaces *a, const ThnPlaces *b, int typenum, int it
             wrong = !thn_sparse_within(b, first, last);
             most += last - first;
         }
-        if (wrong) {
-            thn_pool_free(bounds);
-            return -1;
-        }
+        THN_TRY(wrong ? -1 : 0);
         products += (double)most;
         bound += most < b->length ? most : b->length;
     }
     bounds[a->lines] = bound;
     if (!a->wide && bound > INT32_MAX) {
-        thn_pool_free(bounds);
         return -3;
     }
     /* Each part clears sums of its own, which must be worth it. */
@@ -144,6 +141,5 @@ int thn_sparse_times(const ThnPlaces *a, const ThnPlaces *b, int typenum, int it
         k.lines[part] = line;
         k.room[part] = bounds[line];
     }
-    thn_pool_free(bounds);
     return thn_sparse_filled(&k);
 }
