@@ -119,11 +119,7 @@ int thn_combine_loop(PyObject *ufunc, int typenum, ThnCombine *combine)
     for (int i = 0; i < u->ntypes; i++) {
         const char *types = u->types + 3 * i;
         if (types[0] == want && types[1] == want && types[2] == want && u->functions[i]) {
-            PyArray_Descr *descr = PyArray_DescrFromType(typenum);
-            PyObject *size = descr ? PyObject_GetAttrString((PyObject *)descr, "itemsize") : NULL;
-            combine->itemsize = size ? (int)PyLong_AsLong(size) : -1;
-            Py_XDECREF(size);
-            Py_XDECREF(descr);
+            combine->itemsize = thn_itemsize(typenum);
             combine->loop = (void (*)(char **, const npy_intp *, const npy_intp *, void *))u->functions[i];
             combine->data = u->data ? (void *)u->data[i] : NULL;
             return combine->itemsize < 0 ? -1 : 0;
@@ -193,9 +189,8 @@ static int within(int64_t place, int64_t begin, int64_t nbytes, int64_t needs[3]
     return 1;
 }
 
-int thn_plan_check(const ThnExchange *e, PyObject *plan, int64_t needs[3])
+int thn_plan_check(const ThnExchange *Py_UNUSED(e), PyObject *plan, int64_t needs[3])
 {
-    (void)e;
     PyArrayObject *a = (PyArrayObject *)plan;
     needs[0] = needs[1] = needs[2] = 0;
     if (!PyArray_Check(plan) || PyArray_TYPE(a) != NPY_INT64 || PyArray_NDIM(a) != 1 || !PyArray_IS_C_CONTIGUOUS(a)) {
@@ -434,9 +429,7 @@ ThnTransfer *thn_transfer_new(ThnExchange *e, PyObject *plan, const ThnCombine *
 {
     let_go(e);
     ThnTransfer *t = PyObject_New(ThnTransfer, thn_TransferType);
-    if (!t) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(t);
     memset((char *)t + sizeof(PyObject), 0, offsetof(ThnTransfer, few_requests) - sizeof(PyObject));
     const int64_t *numbers = PyArray_DATA((PyArrayObject *)plan);
     t->exchange = (ThnExchange *)Py_NewRef(e);
@@ -557,15 +550,13 @@ static void transfer_dealloc(PyObject *self)
     Py_DECREF(type);
 }
 
-static PyObject *transfer_done(PyObject *self, void *unused)
+static PyObject *transfer_done(PyObject *self, void *Py_UNUSED(unused))
 {
-    (void)unused;
     return PyBool_FromLong(load(&((ThnTransfer *)self)->state) != THN_UNDER_WAY);
 }
 
-static PyObject *transfer_failure(PyObject *self, void *unused)
+static PyObject *transfer_failure(PyObject *self, void *Py_UNUSED(unused))
 {
-    (void)unused;
     const ThnTransfer *t = (ThnTransfer *)self;
     if (load(&t->state) != THN_FAILED) {
         Py_RETURN_NONE;
@@ -575,15 +566,12 @@ static PyObject *transfer_failure(PyObject *self, void *unused)
 }
 
 /* The ranks of which something has not come yet. */
-static PyObject *transfer_missing(PyObject *self, PyObject *unused)
+static PyObject *transfer_missing(PyObject *self, PyObject *Py_UNUSED(unused))
 {
-    (void)unused;
     ThnTransfer *t = (ThnTransfer *)self;
     const Mpi *m = &t->exchange->mpi;
     PyObject *ranks = PyList_New(0);
-    if (!ranks) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(ranks);
     lock_with_gil(t->exchange);
     const int64_t receives = t->state == THN_UNDER_WAY && t->now ? t->now[0] : 0;
     for (int64_t i = 0; i < receives && ranks; i++) {
@@ -592,20 +580,17 @@ static PyObject *transfer_missing(PyObject *self, PyObject *unused)
         if (get_status(m, t->requests + i * m->handle, &flag, status) || flag) {
             continue;
         }
-        PyObject *rank = PyLong_FromLongLong(t->now[3 + MESSAGE * i]);
-        if (!rank || PyList_Append(ranks, rank) < 0) {
+        if (thn_append(ranks, PyLong_FromLongLong(t->now[3 + MESSAGE * i])) < 0) {
             Py_CLEAR(ranks);
         }
-        Py_XDECREF(rank);
     }
     unlock(t->exchange);
     return ranks;
 }
 
 /* The bytes that were taken, an array over the transfer's memory. */
-static PyObject *transfer_taken(PyObject *self, PyObject *unused)
+static PyObject *transfer_taken(PyObject *self, PyObject *Py_UNUSED(unused))
 {
-    (void)unused;
     ThnTransfer *t = (ThnTransfer *)self;
     ThnBuffer *buf = t->buffers[THN_TAKEN];
     if (t->held[THN_TAKEN]) {
@@ -634,9 +619,8 @@ static PyObject *transfer_taken(PyObject *self, PyObject *unused)
 }
 
 /* Modes that watch values keep copies of them: there is only one of this. */
-static PyObject *transfer_self(PyObject *self, PyObject *unused)
+static PyObject *transfer_self(PyObject *self, PyObject *Py_UNUSED(unused))
 {
-    (void)unused;
     return Py_NewRef(self);
 }
 
@@ -700,9 +684,7 @@ static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *kwar
         return NULL;
     }
     ThnExchange *e = (ThnExchange *)type->tp_alloc(type, 0);
-    if (!e) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(e);
     e->mpi = (Mpi){(void *)(uintptr_t)f[0], (void *)(uintptr_t)f[1], (void *)(uintptr_t)f[2], (void *)(uintptr_t)f[3],
                    (void *)(uintptr_t)f[4], handle, status, (intptr_t)comm, (intptr_t)byte};
     e->numbers = numbers;
@@ -759,9 +741,7 @@ static PyObject *exchange_start(PyObject *self, PyObject *args)
         }
     }
     ThnTransfer *t = thn_transfer_new(e, plan, &combine, label, nbytes);
-    if (!t) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(t);
     for (int i = 0; i < 3; i++) {
         t->held[i] = Py_NewRef(places[i]);
         t->place[i] = PyArray_BYTES((PyArrayObject *)places[i]);
@@ -772,9 +752,8 @@ static PyObject *exchange_start(PyObject *self, PyObject *args)
     return (PyObject *)t;
 }
 
-static PyObject *exchange_progress(PyObject *self, PyObject *unused)
+static PyObject *exchange_progress(PyObject *self, PyObject *Py_UNUSED(unused))
 {
-    (void)unused;
     ThnExchange *e = (ThnExchange *)self;
     int moved;
     Py_BEGIN_ALLOW_THREADS
@@ -786,9 +765,8 @@ static PyObject *exchange_progress(PyObject *self, PyObject *unused)
     return PyBool_FromLong(moved);
 }
 
-static PyObject *exchange_give_up(PyObject *self, PyObject *unused)
+static PyObject *exchange_give_up(PyObject *self, PyObject *Py_UNUSED(unused))
 {
-    (void)unused;
     ThnExchange *e = (ThnExchange *)self;
     store(&e->direct, 0);
     lock_with_gil(e);
@@ -802,9 +780,8 @@ static PyObject *exchange_give_up(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-static PyObject *exchange_drive(PyObject *self, PyObject *unused)
+static PyObject *exchange_drive(PyObject *self, PyObject *Py_UNUSED(unused))
 {
-    (void)unused;
     ThnExchange *e = (ThnExchange *)self;
     Py_BEGIN_ALLOW_THREADS
     double pause = FIRST_PAUSE, last = thn_now();
@@ -840,9 +817,8 @@ static PyObject *exchange_drive(PyObject *self, PyObject *unused)
     Py_RETURN_NONE;
 }
 
-static PyObject *exchange_stop(PyObject *self, PyObject *unused)
+static PyObject *exchange_stop(PyObject *self, PyObject *Py_UNUSED(unused))
 {
-    (void)unused;
     ThnExchange *e = (ThnExchange *)self;
     store(&e->stop, 1);
     if (__atomic_exchange_n(&e->asleep, 0, __ATOMIC_SEQ_CST)) {
@@ -885,10 +861,6 @@ static PyType_Spec exchange_spec = {
 
 int thn_collective_init(PyObject *module)
 {
-    thn_TransferType = (PyTypeObject *)PyType_FromSpec(&transfer_spec);
-    thn_ExchangeType = thn_TransferType ? (PyTypeObject *)PyType_FromSpec(&exchange_spec) : NULL;
-    return thn_ExchangeType && PyModule_AddObjectRef(module, "Exchange", (PyObject *)thn_ExchangeType) == 0
-                   && PyModule_AddObjectRef(module, "Transfer", (PyObject *)thn_TransferType) == 0
-               ? 0
-               : -1;
+    THN_TRY(thn_add_type(module, &transfer_spec, &thn_TransferType));
+    return thn_add_type(module, &exchange_spec, &thn_ExchangeType);
 }

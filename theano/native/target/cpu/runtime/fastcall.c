@@ -252,11 +252,8 @@ static PyObject *fastcall_call(FastCall *self, PyObject *args, PyObject *kwargs)
             return value;
         }
     }
-    PyObject *method = PyObject_GetAttr((PyObject *)self, slow_call_name);
-    THN_NULL_UNLESS(method);
-    PyObject *value = PyObject_Call(method, args, kwargs);
-    Py_DECREF(method);
-    return value;
+    THN_OWNED PyObject *method = PyObject_GetAttr((PyObject *)self, slow_call_name);
+    return method ? PyObject_Call(method, args, kwargs) : NULL;
 }
 
 static PyObject *fastcall_vectorcall(PyObject *o, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -269,11 +266,8 @@ static PyObject *fastcall_vectorcall(PyObject *o, PyObject *const *args, size_t 
             return value;
         }
     }
-    PyObject *method = PyObject_GetAttr(o, slow_call_name);
-    THN_NULL_UNLESS(method);
-    PyObject *value = PyObject_Vectorcall(method, args, (size_t)n, kwnames);
-    Py_DECREF(method);
-    return value;
+    THN_OWNED PyObject *method = PyObject_GetAttr(o, slow_call_name);
+    return method ? PyObject_Vectorcall(method, args, (size_t)n, kwnames) : NULL;
 }
 
 /* ---- binding */
@@ -311,9 +305,7 @@ static int parse_args(Binding *b, PyObject *positions, PyObject *downcast, PyObj
         int typenum, ndim;
         unsigned int bcast;
         if (list != Py_None) {
-            if (!PyArg_ParseTuple(list, "iiiI:_fast_bind", &a->depth, &typenum, &ndim, &bcast)) {
-                return -1;
-            }
+            THN_NEED(PyArg_ParseTuple(list, "iiiI:_fast_bind", &a->depth, &typenum, &ndim, &bcast));
             a->element = (ThnCellSpec){.typenum = typenum, .ndim = (int16_t)ndim, .bcast = bcast};
         }
         if ((c->kind == THN_KIND_TENSOR) != (a->depth == 0)) {
@@ -461,13 +453,6 @@ static PyType_Spec spec = {
 int thn_fastcall_init(PyObject *module)
 {
     slow_call_name = PyUnicode_InternFromString("_slow_call");
-    thn_FastCallType = (PyTypeObject *)PyType_FromSpec(&spec);
     THN_NEED(slow_call_name);
-    THN_NEED(thn_FastCallType);
-    Py_INCREF(thn_FastCallType);
-    if (PyModule_AddObject(module, "FastCall", (PyObject *)thn_FastCallType) < 0) {
-        Py_DECREF(thn_FastCallType);
-        return -1;
-    }
-    return 0;
+    return thn_add_type(module, &spec, &thn_FastCallType);
 }

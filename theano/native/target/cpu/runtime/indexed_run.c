@@ -291,9 +291,7 @@ static char *make_work(const Run *r, Work *w)
     }
     total += s->adds ? sizes[TARGET] : 0;
     char *mem = thn_buffer_alloc(total), *p = mem;
-    if (!mem) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(mem);
     p += (64 - (uintptr_t)p % 64) % 64;
     w->plan = (ThnPlan *)p;
     p += plan;
@@ -599,9 +597,7 @@ int thn_run_indexed(Run *r)
         }
         thn_dense_strides(out->rank, st->value, out->itemsize, r->whole_strides);
         r->whole = malloc((size_t)size + 64);
-        if (!r->whole) {
-            return -1;
-        }
+        THN_NEED(r->whole);
         r->out[0] = (ThnArg){r->whole, st->value, r->whole_strides};
         if (s->adds) {
             fill_neutral(out->typenum, r->whole, size);

@@ -24,32 +24,26 @@ static void start_clear(ThnInstr *ins)
     Py_CLEAR(s->plan);
 }
 
-static int nothing_prepare(ThnFrame *f, const ThnInstr *ins)
+static int nothing_prepare(ThnFrame *Py_UNUSED(f), const ThnInstr *Py_UNUSED(ins))
 {
-    (void)f;
-    (void)ins;
     return 0;
 }
 
 /* Asks once for the exchange and what does not change. */
 static int ask(Start *s, int typenum)
 {
-    PyObject *said = PyObject_CallMethod(s->given.collective, "native", NULL), *exchange, *ufunc, *label;
-    if (!said) {
-        return -1;
-    }
-    int r = 0;
+    THN_OWNED PyObject *said = PyObject_CallMethod(s->given.collective, "native", NULL);
+    PyObject *exchange, *ufunc, *label;
+    THN_NEED(said);
     if (said == Py_None) {
         s->exchange = Py_NewRef(Py_None);
-    } else if (PyArg_ParseTuple(said, "O!OnnO", thn_ExchangeType, &exchange, &ufunc, &s->times, &s->over, &label) != 0
-               && thn_combine_loop(ufunc, typenum, &s->combine) == 0) {
-        s->label = Py_NewRef(label);
-        s->exchange = Py_NewRef(exchange);
-    } else {
-        r = -1;
+        return 0;
     }
-    Py_DECREF(said);
-    return r;
+    THN_NEED(PyArg_ParseTuple(said, "O!OnnO", thn_ExchangeType, &exchange, &ufunc, &s->times, &s->over, &label));
+    THN_TRY(thn_combine_loop(ufunc, typenum, &s->combine));
+    s->label = Py_NewRef(label);
+    s->exchange = Py_NewRef(exchange);
+    return 0;
 }
 
 static int64_t aligned(int64_t n)
@@ -61,23 +55,16 @@ static int64_t aligned(int64_t n)
 static int start_by_python(ThnFrame *f, const ThnInstr *ins)
 {
     Start *s = ins->data;
-    PyObject *arrays = PyTuple_New(ins->nin), *method = arrays ? PyObject_GetAttrString(s->given.collective, "start") : NULL;
-    for (int k = 0; k < ins->nin && method; k++) {
+    THN_OWNED PyObject *arrays = PyTuple_New(ins->nin), *method = PyObject_GetAttrString(s->given.collective, "start");
+    THN_NEED(arrays && method);
+    for (int k = 0; k < ins->nin; k++) {
         PyObject *v = thn_box(f, THN_IN(f, ins, k));
-        if (!v) {
-            Py_CLEAR(method);
-            break;
-        }
+        THN_NEED(v);
         PyTuple_SET_ITEM(arrays, k, v);
     }
-    PyObject *transfer = method ? PyObject_CallObject(method, arrays) : NULL;
-    Py_XDECREF(method);
-    Py_XDECREF(arrays);
-    if (!transfer) {
-        return -1;
-    }
+    THN_OWNED PyObject *transfer = PyObject_CallObject(method, arrays);
+    THN_NEED(transfer);
     thn_set_object(THN_OUT(f, ins, 0), transfer);
-    Py_DECREF(transfer);
     return 0;
 }
 
@@ -132,9 +119,7 @@ static int give(ThnFrame *f, const ThnInstr *ins, ThnTransfer *t, int64_t nbytes
         t->place[THN_GIVEN] = first->data;
         return 0;
     }
-    if (block_for(t, THN_GIVEN, nbytes) < 0) {
-        return -1;
-    }
+    THN_TRY(block_for(t, THN_GIVEN, nbytes));
     char *to = t->place[THN_GIVEN];
     for (int k = 0; k < ins->nin; k++) {
         const ThnCell *c = THN_IN(f, ins, k);
@@ -169,46 +154,35 @@ static int start_execute(ThnFrame *f, const ThnInstr *ins)
         const int64_t n = (int64_t)thn_size(c) * c->itemsize;
         nbytes += ins->nin > 1 ? aligned(n) : n;
     }
-    if (plan_for(s, nbytes) < 0) {
-        return -1;
-    }
-    ThnTransfer *t = thn_transfer_new((ThnExchange *)s->exchange, s->plan, &s->combine, s->label, nbytes);
-    if (!t) {
-        return -1;
-    }
+    THN_TRY(plan_for(s, nbytes));
+    THN_OWNED ThnTransfer *t = thn_transfer_new((ThnExchange *)s->exchange, s->plan, &s->combine, s->label, nbytes);
+    THN_NEED(t);
     t->times = s->times;
     t->over = s->over;
     t->taken_bytes = nbytes * s->times / s->over;
-    if (give(f, ins, t, nbytes) < 0 || block_for(t, THN_TAKEN, t->taken_bytes) < 0
-        || (s->needs[THN_ROOM] && block_for(t, THN_ROOM, s->needs[THN_ROOM]) < 0) || thn_transfer_begin(t) < 0) {
-        Py_DECREF(t);
-        return -1;
-    }
+    THN_TRY(give(f, ins, t, nbytes));
+    THN_TRY(block_for(t, THN_TAKEN, t->taken_bytes));
+    THN_TRY(s->needs[THN_ROOM] ? block_for(t, THN_ROOM, s->needs[THN_ROOM]) : 0);
+    THN_TRY(thn_transfer_begin(t));
     thn_set_object(THN_OUT(f, ins, 0), (PyObject *)t);
-    Py_DECREF(t);
     return 0;
 }
 
 static int outputs_of_python(ThnFrame *f, const ThnInstr *ins, PyObject *transfer, int take)
 {
     const thn_collective_wait_params *given = ins->data;
-    PyObject *results = PyObject_CallMethod(given->collective, "wait", "(O)", transfer);
+    THN_OWNED PyObject *results = PyObject_CallMethod(given->collective, "wait", "(O)", transfer);
     if (!results || !take) {
-        Py_XDECREF(results);
         return results ? 0 : -1;
     }
-    PyObject *fast = PySequence_Fast(results, "the results of a collective are a sequence");
-    Py_DECREF(results);
-    int r = fast ? 0 : -1;
-    if (fast && PySequence_Fast_GET_SIZE(fast) != ins->nout) {
-        PyErr_Format(PyExc_ValueError, "a collective of %d arrays has %zd results", ins->nout, PySequence_Fast_GET_SIZE(fast));
-        r = -1;
+    THN_OWNED PyObject *fast = PySequence_Fast(results, "the results of a collective are a sequence");
+    THN_NEED(fast);
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
+    THN_RAISE_IF(n != ins->nout, PyExc_ValueError, "a collective of %d arrays has %zd results", ins->nout, n);
+    for (int k = 0; k < ins->nout; k++) {
+        THN_TRY(thn_unbox(f, THN_OUT(f, ins, k), PySequence_Fast_GET_ITEM(fast, k)));
     }
-    for (int k = 0; k < ins->nout && r == 0; k++) {
-        r = thn_unbox(f, THN_OUT(f, ins, k), PySequence_Fast_GET_ITEM(fast, k));
-    }
-    Py_XDECREF(fast);
-    return r;
+    return 0;
 }
 
 static int wait_execute(ThnFrame *f, const ThnInstr *ins)

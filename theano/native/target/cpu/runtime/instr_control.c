@@ -41,9 +41,7 @@ static int jump_if_false_prepare(ThnFrame *f, const ThnInstr *ins)
     int yes;
     if (c->kind == THN_KIND_OBJECT) {
         yes = PyObject_IsTrue(c->obj);
-        if (yes < 0) {
-            return -1;
-        }
+        THN_TRY(yes);
     } else {
         THN_FAIL_IF(f, c->ndim != 0 && thn_size(c) != 1, PyExc_ValueError, "a condition must be a scalar");
         yes = thn_truth(c);
@@ -93,10 +91,9 @@ typedef struct {
     ThnLock lock;
 } Thunk;
 
-static int thunk_check(ThnProgram *p, ThnInstr *ins)
+static int thunk_check(ThnProgram *Py_UNUSED(p), ThnInstr *ins)
 {
     Thunk *t = ins->data;
-    (void)p;
     for (int side = 0; side < 2; side++) {
         PyObject *s = side ? t->given.out_storages : t->given.in_storages;
         THN_RAISE_IF(PyTuple_GET_SIZE(s) != (side ? ins->nout : ins->nin), PyExc_TypeError,
@@ -195,38 +192,26 @@ free_old:
 
 static int call_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    PyObject *args = PyTuple_New(ins->nin);
+    THN_OWNED PyObject *args = PyTuple_New(ins->nin);
     THN_NEED(args);
     for (int k = 0; k < ins->nin; k++) {
         PyObject *v = thn_box(f, THN_IN(f, ins, k));
-        if (!v) {
-            Py_DECREF(args);
-            return -1;
-        }
+        THN_NEED(v);
         PyTuple_SET_ITEM(args, k, v);
     }
-    PyObject *result = PyObject_Call(((const thn_call_params *)ins->data)->function, args, NULL);
-    Py_DECREF(args);
+    THN_OWNED PyObject *result = PyObject_Call(((const thn_call_params *)ins->data)->function, args, NULL);
     THN_NEED(result);
-    int r = 0;
-    if (ins->nout == 1) {
-        r = set_output(f, ins, 0, result);
-    } else if (ins->nout > 1) {
-        PyObject *fast = PySequence_Fast(result, "call: expected a sequence of outputs");
-        if (!fast || PySequence_Fast_GET_SIZE(fast) != ins->nout) {
-            if (fast) {
-                PyErr_Format(PyExc_ValueError, "call: expected %d outputs, got %zd", ins->nout,
-                             PySequence_Fast_GET_SIZE(fast));
-            }
-            r = -1;
-        }
-        for (int k = 0; k < ins->nout && r == 0; k++) {
-            r = set_output(f, ins, k, PySequence_Fast_GET_ITEM(fast, k));
-        }
-        Py_XDECREF(fast);
+    if (ins->nout <= 1) {
+        return ins->nout ? set_output(f, ins, 0, result) : 0;
     }
-    Py_DECREF(result);
-    return r;
+    THN_OWNED PyObject *fast = PySequence_Fast(result, "call: expected a sequence of outputs");
+    THN_NEED(fast);
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
+    THN_RAISE_IF(n != ins->nout, PyExc_ValueError, "call: expected %d outputs, got %zd", ins->nout, n);
+    for (int k = 0; k < ins->nout; k++) {
+        THN_TRY(set_output(f, ins, k, PySequence_Fast_GET_ITEM(fast, k)));
+    }
+    return 0;
 }
 
 /* ---- copies of object cells go through the copy module, but for typed lists: lists of plain arrays, or of such lists */
@@ -250,7 +235,8 @@ static PyObject *copy_of_arrays(PyObject *list)
     PyObject *copies = PyList_New(0);
     for (Py_ssize_t i = 0; copies && i < PyList_GET_SIZE(list); i++) {
         /* Another thread may change the list while the GIL is released. */
-        PyObject *v = Py_NewRef(PyList_GET_ITEM(list, i)), *copied = NULL;
+        THN_OWNED PyObject *v = Py_NewRef(PyList_GET_ITEM(list, i));
+        PyObject *copied = NULL;
         if (PyList_CheckExact(v)) {
             copied = copy_of_arrays(v);
         } else if (PyArray_Check(v)) {
@@ -258,11 +244,9 @@ static PyObject *copy_of_arrays(PyObject *list)
         } else {
             PyErr_SetString(PyExc_TypeError, "the list was changed while it was copied");
         }
-        if (!copied || PyList_Append(copies, copied) < 0) {
+        if (thn_append(copies, copied) < 0) {
             Py_CLEAR(copies);
         }
-        Py_XDECREF(copied);
-        Py_DECREF(v);
     }
     return copies;
 }
@@ -270,20 +254,11 @@ static PyObject *copy_of_arrays(PyObject *list)
 static int object_copy_execute(ThnFrame *f, const ThnInstr *ins, const char *how)
 {
     PyObject *value = THN_IN(f, ins, 0)->obj;
-    if (value && PyList_CheckExact(value) && !strcmp(how, "deepcopy") && holds_plain_arrays(value, MOST_LISTS)) {
-        PyObject *copies = copy_of_arrays(value);
-        THN_NEED(copies);
-        thn_set_object(THN_OUT(f, ins, 0), copies);
-        Py_DECREF(copies);
-        return 0;
-    }
-    PyObject *module = PyImport_ImportModule("copy");
-    THN_NEED(module);
-    PyObject *v = PyObject_CallMethod(module, how, "(O)", THN_IN(f, ins, 0)->obj);
-    Py_DECREF(module);
-    THN_NEED(v);
-    thn_set_object(THN_OUT(f, ins, 0), v);
-    Py_DECREF(v);
+    const int plain = value && PyList_CheckExact(value) && !strcmp(how, "deepcopy") && holds_plain_arrays(value, MOST_LISTS);
+    THN_OWNED PyObject *module = plain ? NULL : PyImport_ImportModule("copy");
+    THN_OWNED PyObject *copy = plain ? copy_of_arrays(value) : module ? PyObject_CallMethod(module, how, "(O)", value) : NULL;
+    THN_NEED(copy);
+    thn_set_object(THN_OUT(f, ins, 0), copy);
     return 0;
 }
 

@@ -57,9 +57,7 @@ static int inc_prepare(ThnFrame *f, const ThnInstr *ins)
         return -1;
     }
     plan->nd = thn_index_apply(f, ins, inc->index, out, &plan->data, plan->dims, plan->strides);
-    if (plan->nd < 0) {
-        return -1;
-    }
+    THN_TRY(plan->nd);
     if (thn_broadcast_strides(y, plan->nd, plan->dims, strides) < 0) {
         return thn_broadcast_error(f, y, plan->nd, plan->dims);
     }

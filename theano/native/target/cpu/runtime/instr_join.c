@@ -21,9 +21,7 @@ static int join_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *out = THN_OUT(f, ins, 0);
     int first, axis = join_axis(f, ins, &first);
-    if (axis < 0) {
-        return -1;
-    }
+    THN_TRY(axis);
     npy_intp dims[THN_MAXDIM];
     for (int k = first; k < ins->nin; k++) {
         const ThnCell *in = THN_IN(f, ins, k);
@@ -109,9 +107,7 @@ static int split_prepare(ThnFrame *f, const ThnInstr *ins)
     const ThnCell *sizes = THN_IN(f, ins, ins->nin - 1);
     int axis = split_axis(f, ins);
     ThnReadInt get = thn_int_reader(sizes->typenum);
-    if (axis < 0) {
-        return -1;
-    }
+    THN_TRY(axis);
     THN_FAIL_IF(f, sizes->ndim != 1 || !get, PyExc_TypeError, "Split: the sizes must be an integer vector");
     THN_FAIL_IF(f, sizes->dims[0] != ins->nout, PyExc_ValueError,
                 "In Split.perform(), len(splits) != len_splits: %lld sizes for %d outputs", (long long)sizes->dims[0], ins->nout);

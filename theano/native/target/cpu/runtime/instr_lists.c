@@ -46,12 +46,10 @@ static PyObject *copy_of(PyObject *v)
     PyObject *copies = PyList_New(0);
     for (Py_ssize_t i = 0; copies && i < PyList_GET_SIZE(v); i++) {
         /* Another thread may change the list while the GIL is released. */
-        PyObject *element = Py_NewRef(PyList_GET_ITEM(v, i)), *copied = copy_of(element);
-        Py_DECREF(element);
-        if (!copied || PyList_Append(copies, copied) < 0) {
+        THN_OWNED PyObject *element = Py_NewRef(PyList_GET_ITEM(v, i));
+        if (thn_append(copies, copy_of(element)) < 0) {
             Py_CLEAR(copies);
         }
-        Py_XDECREF(copied);
     }
     Py_LeaveRecursiveCall();
     return copies;
@@ -82,13 +80,7 @@ static PyObject *element_in(ThnFrame *f, const ThnInstr *ins, int k)
     THN_NULL_UNLESS(a);
     char *data = PyArray_BYTES((PyArrayObject *)a);
     const npy_intp *strides = PyArray_STRIDES((PyArrayObject *)a);
-    if (bytes > LONG_BYTES) {
-        Py_BEGIN_ALLOW_THREADS
-        thn_copy_strided(c->ndim, c->dims, data, strides, c->data, c->strides, c->itemsize);
-        Py_END_ALLOW_THREADS
-    } else {
-        thn_copy_strided(c->ndim, c->dims, data, strides, c->data, c->strides, c->itemsize);
-    }
+    THN_WITHOUT_GIL_IF(bytes > LONG_BYTES, thn_copy_strided(c->ndim, c->dims, data, strides, c->data, c->strides, c->itemsize));
     return a;
 }
 
@@ -133,20 +125,12 @@ static int same_arrays(PyArrayObject *a, PyArrayObject *b)
         || !PyArray_EquivTypes(PyArray_DESCR(a), PyArray_DESCR(b))) {
         return 0;
     }
-    PyArrayObject *x = dense(a), *y = x ? dense(b) : NULL;
-    int r = -1;
-    if (y) {
-        const size_t bytes = (size_t)PyArray_NBYTES(x);
-        if (bytes > LONG_BYTES) {
-            Py_BEGIN_ALLOW_THREADS
-            r = same_elements(PyArray_TYPE(x), PyArray_BYTES(x), PyArray_BYTES(y), PyArray_SIZE(x), bytes);
-            Py_END_ALLOW_THREADS
-        } else {
-            r = same_elements(PyArray_TYPE(x), PyArray_BYTES(x), PyArray_BYTES(y), PyArray_SIZE(x), bytes);
-        }
-    }
-    Py_XDECREF(x);
-    Py_XDECREF(y);
+    THN_OWNED PyArrayObject *x = dense(a), *y = x ? dense(b) : NULL;
+    THN_NEED(y);
+    const size_t bytes = (size_t)PyArray_NBYTES(x);
+    int r;
+    THN_WITHOUT_GIL_IF(bytes > LONG_BYTES,
+                       r = same_elements(PyArray_TYPE(x), PyArray_BYTES(x), PyArray_BYTES(y), PyArray_SIZE(x), bytes));
     return r;
 }
 
@@ -164,10 +148,8 @@ static int same_values(PyObject *a, PyObject *b)
     }
     int r = 1;
     for (Py_ssize_t i = 0; r > 0 && i < PyList_GET_SIZE(a) && i < PyList_GET_SIZE(b); i++) {
-        PyObject *x = Py_NewRef(PyList_GET_ITEM(a, i)), *y = Py_NewRef(PyList_GET_ITEM(b, i));
+        THN_OWNED PyObject *x = Py_NewRef(PyList_GET_ITEM(a, i)), *y = Py_NewRef(PyList_GET_ITEM(b, i));
         r = same_values(x, y);
-        Py_DECREF(x);
-        Py_DECREF(y);
     }
     Py_LeaveRecursiveCall();
     return r;
@@ -176,19 +158,17 @@ static int same_values(PyObject *a, PyObject *b)
 /* How many elements of a list equal the second input, up to `most` of them; `*at`: where the last of these is. -1: failed. */
 static Py_ssize_t count_same(ThnFrame *f, const ThnInstr *ins, PyObject *x, Py_ssize_t most, Py_ssize_t *at)
 {
-    PyObject *element = x ? thn_box(f, THN_IN(f, ins, 1)) : NULL;
+    THN_OWNED PyObject *element = x ? thn_box(f, THN_IN(f, ins, 1)) : NULL;
     Py_ssize_t found = element ? 0 : -1;
     for (Py_ssize_t i = 0; found >= 0 && found < most && i < PyList_GET_SIZE(x); i++) {
         /* Another thread may change the list while the GIL is released. */
-        PyObject *other = Py_NewRef(PyList_GET_ITEM(x, i));
+        THN_OWNED PyObject *other = Py_NewRef(PyList_GET_ITEM(x, i));
         const int same = same_values(other, element);
-        Py_DECREF(other);
         if (same > 0) {
             *at = i;
         }
         found = same < 0 ? -1 : found + same;
     }
-    Py_XDECREF(element);
     return found;
 }
 
@@ -202,36 +182,28 @@ static int list_item_prepare(ThnFrame *f, const ThnInstr *ins)
     THN_TRY(position_in(f, ins, 1, &at));
     const Py_ssize_t n = PyList_GET_SIZE(x);
     THN_FAIL_IF(f, at < -n || at >= n, PyExc_IndexError, "list index out of range: %zd of a list of length %zd", at, n);
-    PyObject *item = Py_NewRef(PyList_GET_ITEM(x, at < 0 ? at + n : at));
-    const int r = thn_unbox(f, THN_OUT(f, ins, 0), item);
-    Py_DECREF(item);
-    return r;
+    THN_OWNED PyObject *item = Py_NewRef(PyList_GET_ITEM(x, at < 0 ? at + n : at));
+    return thn_unbox(f, THN_OUT(f, ins, 0), item);
 }
 
 static int list_slice_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_list_slice_params *given = ins->data;
     const int is_given[3] = {given->start, given->stop, given->step};
-    PyObject *x = list_in(f, ins, 0), *parts[3] = {NULL}, *slice = NULL, *part = NULL;
-    int k = 1, r = x ? 0 : -1;
-    for (int i = 0; i < 3 && r == 0; i++) {
+    THN_OWNED PyObject *start = NULL, *stop = NULL, *step = NULL;
+    PyObject *x = list_in(f, ins, 0), **parts[3] = {&start, &stop, &step};
+    THN_NEED(x);
+    for (int i = 0, k = 1; i < 3; i++) {
         Py_ssize_t at;
         if (is_given[i]) {
-            r = position_in(f, ins, k++, &at);
-            parts[i] = r == 0 ? PyLong_FromSsize_t(at) : NULL;
-            r = parts[i] ? 0 : -1;
+            THN_TRY(position_in(f, ins, k++, &at));
+            THN_NEED(*parts[i] = PyLong_FromSsize_t(at));
         }
     }
-    if (r == 0 && (slice = PySlice_New(parts[0], parts[1], parts[2])) && (part = PyObject_GetItem(x, slice))) {
-        thn_set_object(THN_OUT(f, ins, 0), part);
-    }
-    r = part ? 0 : -1;
-    Py_XDECREF(part);
-    Py_XDECREF(slice);
-    for (int i = 0; i < 3; i++) {
-        Py_XDECREF(parts[i]);
-    }
-    return r;
+    THN_OWNED PyObject *slice = PySlice_New(start, stop, step), *part = slice ? PyObject_GetItem(x, slice) : NULL;
+    THN_NEED(part);
+    thn_set_object(THN_OUT(f, ins, 0), part);
+    return 0;
 }
 
 static int number_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -259,12 +231,9 @@ static int list_count_execute(ThnFrame *f, const ThnInstr *ins)
 
 static int missing(ThnFrame *f, const ThnInstr *ins, const char *text)
 {
-    PyObject *element = thn_box(f, THN_IN(f, ins, 1));
-    if (element) {
-        PyErr_Format(PyExc_ValueError, text, element);
-        Py_DECREF(element);
-    }
-    return -1;
+    THN_OWNED PyObject *element = thn_box(f, THN_IN(f, ins, 1));
+    THN_NEED(element);
+    return THN_RAISE(PyExc_ValueError, text, element);
 }
 
 static int list_find_execute(ThnFrame *f, const ThnInstr *ins)
@@ -275,42 +244,35 @@ static int list_find_execute(ThnFrame *f, const ThnInstr *ins)
     return n > 0 ? 0 : n < 0 ? -1 : missing(f, ins, "the element is not in the list: %R");
 }
 
-/* The output of an instruction that has changed `x` (taken), or failed to. */
+/* The output of an instruction that has changed `x`, or failed to. */
 static int changed(ThnFrame *f, const ThnInstr *ins, PyObject *x, int r)
 {
     if (r == 0) {
         thn_set_object(THN_OUT(f, ins, 0), x);
     }
-    Py_XDECREF(x);
     return r;
 }
 
 static int list_append_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    PyObject *x = list_to_change(f, ins, ((const thn_list_append_params *)ins->data)->keep);
-    PyObject *element = x ? element_in(f, ins, 1) : NULL;
-    const int r = element ? PyList_Append(x, element) : -1;
-    Py_XDECREF(element);
-    return changed(f, ins, x, r);
+    THN_OWNED PyObject *x = list_to_change(f, ins, ((const thn_list_append_params *)ins->data)->keep);
+    return changed(f, ins, x, x ? thn_append(x, element_in(f, ins, 1)) : -1);
 }
 
 static int list_insert_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     Py_ssize_t at;
-    PyObject *x = list_to_change(f, ins, ((const thn_list_insert_params *)ins->data)->keep);
-    PyObject *element = x && position_in(f, ins, 1, &at) == 0 ? element_in(f, ins, 2) : NULL;
-    const int r = element ? PyList_Insert(x, at, element) : -1;
-    Py_XDECREF(element);
-    return changed(f, ins, x, r);
+    THN_OWNED PyObject *x = list_to_change(f, ins, ((const thn_list_insert_params *)ins->data)->keep);
+    THN_OWNED PyObject *element = x && position_in(f, ins, 1, &at) == 0 ? element_in(f, ins, 2) : NULL;
+    return changed(f, ins, x, element ? PyList_Insert(x, at, element) : -1);
 }
 
 static int list_extend_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    PyObject *x = list_to_change(f, ins, ((const thn_list_extend_params *)ins->data)->keep);
-    PyObject *other = x ? list_in(f, ins, 1) : NULL, *elements = other ? copy_of(other) : NULL;
-    const int r = elements ? PyList_SetSlice(x, PyList_GET_SIZE(x), PyList_GET_SIZE(x), elements) : -1;
-    Py_XDECREF(elements);
-    return changed(f, ins, x, r);
+    THN_OWNED PyObject *x = list_to_change(f, ins, ((const thn_list_extend_params *)ins->data)->keep);
+    PyObject *other = x ? list_in(f, ins, 1) : NULL;
+    THN_OWNED PyObject *elements = other ? copy_of(other) : NULL;
+    return changed(f, ins, x, elements ? PyList_SetSlice(x, PyList_GET_SIZE(x), PyList_GET_SIZE(x), elements) : -1);
 }
 
 static int nothing_prepare(ThnFrame *Py_UNUSED(f), const ThnInstr *Py_UNUSED(ins))
@@ -320,9 +282,9 @@ static int nothing_prepare(ThnFrame *Py_UNUSED(f), const ThnInstr *Py_UNUSED(ins
 
 static int list_remove_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    PyObject *x = list_to_change(f, ins, ((const thn_list_remove_params *)ins->data)->keep);
+    THN_OWNED PyObject *x = list_to_change(f, ins, ((const thn_list_remove_params *)ins->data)->keep);
     /* What is searched is a copy, since another thread may change the list meanwhile; of that the element itself is removed. */
-    PyObject *seen = x ? PyList_GetSlice(x, 0, PyList_GET_SIZE(x)) : NULL;
+    THN_OWNED PyObject *seen = x ? PyList_GetSlice(x, 0, PyList_GET_SIZE(x)) : NULL;
     Py_ssize_t at = 0, n = count_same(f, ins, seen, 1, &at);
     if (n > 0) {
         const PyObject *element = PyList_GET_ITEM(seen, at);
@@ -335,26 +297,23 @@ static int list_remove_execute(ThnFrame *f, const ThnInstr *ins)
     }
     const int r = n > 0 ? PyList_SetSlice(x, at, at + 1, NULL)
                         : n < 0 ? -1 : missing(f, ins, "the element to be removed is not in the list: %R");
-    Py_XDECREF(seen);
     return changed(f, ins, x, r);
 }
 
 static int list_reverse_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    PyObject *x = list_to_change(f, ins, ((const thn_list_reverse_params *)ins->data)->keep);
+    THN_OWNED PyObject *x = list_to_change(f, ins, ((const thn_list_reverse_params *)ins->data)->keep);
     return changed(f, ins, x, x ? PyList_Reverse(x) : -1);
 }
 
 static int make_list_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    PyObject *x = PyList_New(0);
-    int r = x ? 0 : -1;
-    for (int k = 0; k < ins->nin && r == 0; k++) {
-        PyObject *element = element_in(f, ins, k);
-        r = element ? PyList_Append(x, element) : -1;
-        Py_XDECREF(element);
+    THN_OWNED PyObject *x = PyList_New(0);
+    THN_NEED(x);
+    for (int k = 0; k < ins->nin; k++) {
+        THN_TRY(thn_append(x, element_in(f, ins, k)));
     }
-    return changed(f, ins, x, r);
+    return changed(f, ins, x, 0);
 }
 
 THN_INSTRUCTION(list_item, NULL, list_item_prepare, NULL)

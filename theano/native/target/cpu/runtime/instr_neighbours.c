@@ -309,10 +309,9 @@ static int neighbours_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- neighbours_sum */
 
-static int neighbours_sum_check(ThnProgram *p, ThnInstr *ins)
+static int neighbours_sum_check(ThnProgram *Py_UNUSED(p), ThnInstr *ins)
 {
     const int mode = ((const thn_neighbours_sum_params *)ins->data)->mode;
-    (void)p;
     return thn_fits(ins, mode == THN_WindowBorder_VALID || mode == THN_WindowBorder_IGNORE_BORDERS);
 }
 

@@ -100,20 +100,17 @@ static int generator_open(Generator *g, PyObject *state)
 {
     static PyObject *generator_name, *capsule_name, *lock_name, *acquire_name;
     memset(g, 0, sizeof *g);
-    PyObject *capsule = NULL, *done = NULL;
+    THN_OWNED PyObject *capsule = NULL, *done = NULL;
     if ((g->owner = attribute(state, &generator_name, "_bit_generator")) && (capsule = attribute(g->owner, &capsule_name, "capsule"))
         && (g->bits = PyCapsule_GetPointer(capsule, "BitGenerator")) && (g->lock = attribute(g->owner, &lock_name, "lock"))
         && name_of(&acquire_name, "acquire")) {
         done = PyObject_CallMethodNoArgs(g->lock, acquire_name);
     }
-    Py_XDECREF(capsule);
     if (!done) {
         Py_CLEAR(g->lock);
         Py_CLEAR(g->owner);
-        return -1;
     }
-    Py_DECREF(done);
-    return 0;
+    return done ? 0 : -1;
 }
 
 /* An exception that is set stays. */
@@ -122,13 +119,12 @@ static int generator_close(Generator *g)
     static PyObject *release_name;
     PyObject *type, *value, *tb;
     PyErr_Fetch(&type, &value, &tb);
-    PyObject *done = name_of(&release_name, "release") ? PyObject_CallMethodNoArgs(g->lock, release_name) : NULL;
+    THN_OWNED PyObject *done = name_of(&release_name, "release") ? PyObject_CallMethodNoArgs(g->lock, release_name) : NULL;
     Py_DECREF(g->lock);
     Py_DECREF(g->owner);
     if (type || done) {
         PyErr_Restore(type, value, tb);
     }
-    Py_XDECREF(done);
     return done && !type ? 0 : -1;
 }
 
@@ -234,32 +230,23 @@ static PyObject *draw_by_call(ThnFrame *f, const ThnInstr *ins, PyObject *state)
     const ThnCell *shape = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 1);
     const int nd = (int)shape->dims[0];
     npy_intp dims[THN_MAXDIM];
-    if (nd && sample_dims(f, ins, dims) < 0) {
-        return NULL;
-    }
-    PyObject *args = PyTuple_New(ins->nin), *size = nd ? PyTuple_New(nd) : Py_NewRef(Py_None), *array = NULL;
-    int r = args && size ? 0 : -1;
-    for (int i = 0; i < nd && r == 0; i++) {
+    THN_NULL_UNLESS(!nd || sample_dims(f, ins, dims) >= 0);
+    THN_OWNED PyObject *args = PyTuple_New(ins->nin), *size = nd ? PyTuple_New(nd) : Py_NewRef(Py_None);
+    THN_NULL_UNLESS(args && size);
+    for (int i = 0; i < nd; i++) {
         PyObject *length = PyLong_FromSsize_t(dims[i]);
-        r = length ? 0 : -1;
+        THN_NULL_UNLESS(length);
         PyTuple_SET_ITEM(size, i, length);
     }
-    for (int k = 2; k < ins->nin && r == 0; k++) {
+    for (int k = 2; k < ins->nin; k++) {
         PyObject *v = thn_box(f, THN_IN(f, ins, k));
-        r = v ? 0 : -1;
+        THN_NULL_UNLESS(v);
         PyTuple_SET_ITEM(args, k - 1, v);
     }
-    if (r == 0) {
-        PyTuple_SET_ITEM(args, 0, Py_NewRef(state));
-        PyTuple_SET_ITEM(args, ins->nin - 1, Py_NewRef(size));
-        PyObject *sample = PyObject_Call(p->function, args, NULL);
-        if (sample) {
-            array = PyArray_FromAny(sample, PyArray_DescrFromType(out->typenum), 0, 0, NPY_ARRAY_FORCECAST, NULL);
-            Py_DECREF(sample);
-        }
-    }
-    Py_XDECREF(args);
-    Py_XDECREF(size);
+    PyTuple_SET_ITEM(args, 0, Py_NewRef(state));
+    PyTuple_SET_ITEM(args, ins->nin - 1, Py_NewRef(size));
+    THN_OWNED PyObject *sample = PyObject_Call(p->function, args, NULL);
+    PyObject *array = sample ? PyArray_FromAny(sample, PyArray_DescrFromType(out->typenum), 0, 0, NPY_ARRAY_FORCECAST, NULL) : NULL;
     if (array && !nd && PyArray_NDIM((PyArrayObject *)array) < out->ndim) {
         /* NumPy returns a scalar where all parameters have one element. */
         const int missing = out->ndim - PyArray_NDIM((PyArrayObject *)array);
@@ -297,19 +284,17 @@ static int draw_execute(ThnFrame *f, const ThnInstr *ins)
     const thn_draw_params *p = ins->data;
     PyObject *given = THN_IN(f, ins, 0)->obj;
     THN_FAIL_IF(f, !given, PyExc_TypeError, "expected a numpy.random.RandomState");
-    PyObject *state = p->inplace ? Py_NewRef(given) : PyObject_CallOneArg(p->copy, given);
-    int r = state ? draw_natively(f, ins, state) : -1;
-    if (r == 0) {
-        PyObject *sample = draw_by_call(f, ins, state);
-        r = sample ? thn_unbox(f, THN_OUT(f, ins, 1), sample) : -1;
-        Py_XDECREF(sample);
+    THN_OWNED PyObject *state = p->inplace ? Py_NewRef(given) : PyObject_CallOneArg(p->copy, given);
+    THN_NEED(state);
+    const int drawn = draw_natively(f, ins, state);
+    THN_TRY(drawn);
+    if (!drawn) {
+        THN_OWNED PyObject *sample = draw_by_call(f, ins, state);
+        THN_NEED(sample);
+        THN_TRY(thn_unbox(f, THN_OUT(f, ins, 1), sample));
     }
-    if (r >= 0) {
-        thn_set_object(THN_OUT(f, ins, 0), state);
-        r = 0;
-    }
-    Py_XDECREF(state);
-    return r;
+    thn_set_object(THN_OUT(f, ins, 0), state);
+    return 0;
 }
 
 THN_INSTRUCTION(draw, draw_check, draw_prepare, draw_execute)

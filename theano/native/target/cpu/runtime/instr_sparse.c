@@ -22,29 +22,15 @@ static npy_intp index_at(const void *data, int wide, npy_intp i)
 static int sparse_values_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     PyObject *matrix = THN_IN(f, ins, 0)->obj;
-    PyArrayObject *data = array_attribute(matrix, "data"), *indptr = data ? array_attribute(matrix, "indptr") : NULL;
-    PyObject *value = NULL;
-    int r = -1;
-    if (indptr && PyArray_DIM(indptr, 0) > 0) {
-        PyObject *last = PySequence_GetItem((PyObject *)indptr, -1);
-        const Py_ssize_t stored = last ? PyNumber_AsSsize_t(last, PyExc_OverflowError) : -1;
-        Py_XDECREF(last);
-        if (stored >= 0 && stored <= PyArray_DIM(data, 0)) {
-            value = stored == PyArray_DIM(data, 0) ? Py_NewRef((PyObject *)data)
-                                                   : PySequence_GetSlice((PyObject *)data, 0, stored);
-        } else if (!PyErr_Occurred()) {
-            PyErr_SetString(PyExc_ValueError, "indptr of a sparse matrix ends behind its values");
-        }
-    } else if (indptr) {
-        PyErr_SetString(PyExc_ValueError, "indptr of a sparse matrix is empty");
-    }
-    if (value) {
-        r = thn_unbox(f, THN_OUT(f, ins, 0), value);
-    }
-    Py_XDECREF(value);
-    Py_XDECREF(indptr);
-    Py_XDECREF(data);
-    return r;
+    THN_OWNED PyArrayObject *data = array_attribute(matrix, "data"), *indptr = data ? array_attribute(matrix, "indptr") : NULL;
+    THN_NEED(indptr);
+    THN_RAISE_IF(PyArray_DIM(indptr, 0) == 0, PyExc_ValueError, "indptr of a sparse matrix is empty");
+    THN_OWNED PyObject *last = PySequence_GetItem((PyObject *)indptr, -1);
+    const Py_ssize_t n = PyArray_DIM(data, 0), stored = last ? PyNumber_AsSsize_t(last, PyExc_OverflowError) : -1;
+    THN_TRY(stored == -1 && PyErr_Occurred() ? -1 : 0);
+    THN_RAISE_IF(stored < 0 || stored > n, PyExc_ValueError, "indptr of a sparse matrix ends behind its values");
+    THN_OWNED PyObject *value = stored == n ? Py_NewRef((PyObject *)data) : PySequence_GetSlice((PyObject *)data, 0, stored);
+    return value ? thn_unbox(f, THN_OUT(f, ins, 0), value) : -1;
 }
 
 /* The array as one of int32, or of int64. */
@@ -55,40 +41,26 @@ static PyArrayObject *as_indices(PyArrayObject *a, int wide)
 
 static int sparse_places_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    PyObject *matrix = THN_IN(f, ins, 0)->obj, *shape = PyObject_GetAttrString(matrix, "shape");
-    PyArrayObject *indices = shape ? array_attribute(matrix, "indices") : NULL;
-    PyArrayObject *indptr = indices ? array_attribute(matrix, "indptr") : NULL;
-    PyArrayObject *first = NULL, *second = NULL;
+    PyObject *matrix = THN_IN(f, ins, 0)->obj;
+    THN_OWNED PyObject *shape = PyObject_GetAttrString(matrix, "shape");
+    THN_OWNED PyArrayObject *indices = shape ? array_attribute(matrix, "indices") : NULL;
+    THN_OWNED PyArrayObject *indptr = indices ? array_attribute(matrix, "indptr") : NULL;
     ThnCell *dims = THN_OUT(f, ins, 2);
     const npy_intp two = 2;
-    int r = -1;
-    if (!indptr || thn_out_alloc(f, dims, &two) < 0) {
-        goto done;
-    }
+    THN_NEED(indptr);
+    THN_TRY(thn_out_alloc(f, dims, &two));
     for (int i = 0; i < 2; i++) {
-        PyObject *n = PySequence_GetItem(shape, i);
+        THN_OWNED PyObject *n = PySequence_GetItem(shape, i);
         const Py_ssize_t length = n ? PyNumber_AsSsize_t(n, PyExc_OverflowError) : -1;
-        Py_XDECREF(n);
-        if (length == -1 && PyErr_Occurred()) {
-            goto done;
-        }
+        THN_TRY(length == -1 && PyErr_Occurred() ? -1 : 0);
         ((int64_t *)dims->data)[i] = length;
     }
     const int wide = !(PyArray_ITEMSIZE(indices) == 4 && PyArray_ITEMSIZE(indptr) == 4);
-    first = as_indices(indices, wide);
-    second = first ? as_indices(indptr, wide) : NULL;
-    if (second) {
-        thn_set_object(THN_OUT(f, ins, 0), (PyObject *)first);
-        thn_set_object(THN_OUT(f, ins, 1), (PyObject *)second);
-        r = 0;
-    }
-done:
-    Py_XDECREF(first);
-    Py_XDECREF(second);
-    Py_XDECREF(indptr);
-    Py_XDECREF(indices);
-    Py_XDECREF(shape);
-    return r;
+    THN_OWNED PyArrayObject *first = as_indices(indices, wide), *second = first ? as_indices(indptr, wide) : NULL;
+    THN_NEED(second);
+    thn_set_object(THN_OUT(f, ins, 0), (PyObject *)first);
+    thn_set_object(THN_OUT(f, ins, 1), (PyObject *)second);
+    return 0;
 }
 
 /* The places that three inputs from `at` on name: indices, indptr, shape. */

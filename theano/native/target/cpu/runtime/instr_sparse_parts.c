@@ -8,33 +8,22 @@
 #define LONG 3000 /* values from which on the GIL is released */
 
 /* Does `what` with `n` values. */
-#define WITHOUT_GIL(n, what)                                                \
-    do {                                                                    \
-        PyThreadState *saved = (n) > LONG ? PyEval_SaveThread() : NULL;     \
-        what;                                                               \
-        if (saved) {                                                        \
-            PyEval_RestoreThread(saved);                                    \
-        }                                                                   \
-    } while (0)
+#define WITHOUT_GIL(n, what) THN_WITHOUT_GIL_IF((n) > LONG, what)
 
 /* Outputs from `at` on: values, indices, indptr. Takes what was made. */
 static int give(ThnFrame *f, const ThnInstr *ins, int at, ThnSparseMade *m)
 {
     ThnCell *values = THN_OUT(f, ins, at);
     const int index = m->wide ? NPY_INT64 : NPY_INT32;
-    PyObject *data = thn_array_of_block(values->typenum, m->stored, m->data);
-    PyObject *indices = thn_array_of_block(index, m->stored, m->indices);
-    PyObject *indptr = thn_array_of_block(index, m->lines + 1, m->indptr);
-    int r = data && indices && indptr ? thn_unbox(f, values, data) : -1;
-    if (r == 0) {
-        thn_set_object(THN_OUT(f, ins, at + 1), indices);
-        thn_set_object(THN_OUT(f, ins, at + 2), indptr);
-    }
-    Py_XDECREF(data);
-    Py_XDECREF(indices);
-    Py_XDECREF(indptr);
+    THN_OWNED PyObject *data = thn_array_of_block(values->typenum, m->stored, m->data);
+    THN_OWNED PyObject *indices = thn_array_of_block(index, m->stored, m->indices);
+    THN_OWNED PyObject *indptr = thn_array_of_block(index, m->lines + 1, m->indptr);
     *m = (ThnSparseMade){0};
-    return r;
+    THN_NEED(data && indices && indptr);
+    THN_TRY(thn_unbox(f, values, data));
+    thn_set_object(THN_OUT(f, ins, at + 1), indices);
+    thn_set_object(THN_OUT(f, ins, at + 2), indptr);
+    return 0;
 }
 
 static int failed(ThnFrame *f, const ThnPlaces *s, int r)
@@ -59,8 +48,7 @@ static int widen(ThnPlaces *s, PyObject *indices, PyObject *indptr, PyObject **o
 {
     owned[0] = PyArray_FromAny(indices, PyArray_DescrFromType(NPY_INT64), 1, 1, NPY_ARRAY_CARRAY_RO, NULL);
     owned[1] = PyArray_FromAny(indptr, PyArray_DescrFromType(NPY_INT64), 1, 1, NPY_ARRAY_CARRAY_RO, NULL);
-    THN_NEED(owned[0]);
-    THN_NEED(owned[1]);
+    THN_NEED(owned[0] && owned[1]);
     s->indices = PyArray_DATA((PyArrayObject *)owned[0]);
     s->indptr = PyArray_DATA((PyArrayObject *)owned[1]);
     s->wide = 1;
@@ -75,47 +63,47 @@ static int two_read(ThnFrame *f, const ThnInstr *ins, int csc, ThnPlaces *s)
     return 0;
 }
 
-/* Both with indices of int64, held by `owned`. */
-static int two_widen(ThnFrame *f, const ThnInstr *ins, ThnPlaces *s, PyObject *owned[2][2])
-{
-    for (int k = 0; k < 2; k++) {
-        if (!s[k].wide && widen(&s[k], THN_IN(f, ins, 4 * k)->obj, THN_IN(f, ins, 4 * k + 1)->obj, owned[k]) < 0) {
-            return -1;
-        }
-    }
-    return 0;
-}
+/* The indices of two matrices, given back where the variable's scope ends. */
+typedef struct {
+    PyObject *of[2][2];
+} Widened;
+#define HELD __attribute__((cleanup(two_release))) Widened
 
-static void two_release(PyObject *owned[2][2])
+static void two_release(Widened *w)
 {
     for (int k = 0; k < 4; k++) {
-        Py_XDECREF(owned[k / 2][k % 2]);
+        Py_XDECREF(w->of[k / 2][k % 2]);
     }
+}
+
+/* Both with indices of int64, held by `owned`. */
+static int two_widen(ThnFrame *f, const ThnInstr *ins, ThnPlaces *s, Widened *owned)
+{
+    for (int k = 0; k < 2; k++) {
+        THN_TRY(s[k].wide ? 0 : widen(&s[k], THN_IN(f, ins, 4 * k)->obj, THN_IN(f, ins, 4 * k + 1)->obj, owned->of[k]));
+    }
+    return 0;
 }
 
 static int sparse_merge_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_sparse_merge_params *given = ins->data;
     ThnPlaces s[2];
-    PyObject *owned[2][2] = {{NULL, NULL}, {NULL, NULL}};
+    HELD owned = {0};
     ThnSparseMade made = {0};
     const ThnCell *out = THN_OUT(f, ins, 0);
-    int r = 0;
+    int r;
     THN_TRY(two_read(f, ins, given->csc, s));
     if (s[0].lines != s[1].lines || s[0].length != s[1].length) {
         const npy_intp *a = (const npy_intp *)THN_IN(f, ins, 2)->data, *b = (const npy_intp *)THN_IN(f, ins, 6)->data;
         return thn_error(f, PyExc_ValueError, "sparse matrices of different shapes, %s and %s", THN_SHAPE(2, a), THN_SHAPE(2, b));
     }
     if (s[0].wide || s[1].wide || s[0].stored + s[1].stored > INT32_MAX) {
-        r = two_widen(f, ins, s, owned);
+        THN_TRY(two_widen(f, ins, s, &owned));
     }
-    if (r == 0) {
-        WITHOUT_GIL(s[0].stored + s[1].stored + s[0].lines,
-                    r = thn_sparse_merge(&s[0], &s[1], out->typenum, out->itemsize, given->multiply, &made));
-        r = r < 0 ? failed(f, &s[0], r) : give(f, ins, 0, &made);
-    }
-    two_release(owned);
-    return r;
+    WITHOUT_GIL(s[0].stored + s[1].stored + s[0].lines,
+                r = thn_sparse_merge(&s[0], &s[1], out->typenum, out->itemsize, given->multiply, &made));
+    return r < 0 ? failed(f, &s[0], r) : give(f, ins, 0, &made);
 }
 
 /* ---- sparse_times: ins = places, values, places, values; outs = values, indices, indptr, shape */
@@ -126,21 +114,20 @@ static int sparse_times_prepare(ThnFrame *f, const ThnInstr *ins)
     const ThnCell *out = THN_OUT(f, ins, 0);
     const npy_intp *left = (const npy_intp *)THN_IN(f, ins, 2)->data, *right = (const npy_intp *)THN_IN(f, ins, 6)->data;
     ThnPlaces s[2];
-    PyObject *owned[2][2] = {{NULL, NULL}, {NULL, NULL}};
+    HELD owned = {0};
     ThnSparseMade made = {0};
     THN_TRY(two_read(f, ins, csc, s));
     THN_FAIL_IF(f, left[1] != right[0], PyExc_ValueError, "shapes %s and %s not aligned: %lld (dim 1) != %lld (dim 0)", THN_SHAPE(2, left),
                 THN_SHAPE(2, right), (long long)left[1], (long long)right[0]);
     /* The columns of a product are the columns of the left matrix that those of the right one ask for. */
     const int first = csc ? 1 : 0;
-    int r = s[0].wide != s[1].wide ? two_widen(f, ins, s, owned) : 0;
+    int r = s[0].wide != s[1].wide ? two_widen(f, ins, s, &owned) : 0;
     for (int again = 1; r == 0 && again;) {
         WITHOUT_GIL(s[0].stored + s[1].stored + s[first].lines,
                     r = thn_sparse_times(&s[first], &s[!first], out->typenum, out->itemsize, &made));
         again = r == -3;
-        r = again ? two_widen(f, ins, s, owned) : r < 0 ? failed(f, &s[first], r) : give(f, ins, 0, &made);
+        r = again ? two_widen(f, ins, s, &owned) : r < 0 ? failed(f, &s[first], r) : give(f, ins, 0, &made);
     }
-    two_release(owned);
     return r < 0 ? -1 : read_shape(f, THN_OUT(f, ins, 3), left[0], right[1]);
 }
 
@@ -150,7 +137,7 @@ static int sparse_values_of_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const int csc = ((const thn_sparse_values_of_params *)ins->data)->csc;
     ThnPlaces x, y;
-    PyObject *owned[2] = {NULL, NULL};
+    HELD owned = {0};
     ThnCell *out = THN_OUT(f, ins, 0);
     THN_TRY(thn_sparse_read(f, ins, 0, csc, &x));
     THN_TRY(thn_sparse_read_parts(f, ins, 3, csc, &y));
@@ -160,18 +147,13 @@ static int sparse_values_of_prepare(ThnFrame *f, const ThnInstr *ins)
                          THN_SHAPE(2, b));
     }
     THN_TRY(thn_out_alloc(f, out, &x.stored));
-    int r = 0;
+    int r;
     if (x.wide != y.wide) {
         const int at = x.wide ? 3 : 0;
-        r = widen(x.wide ? &y : &x, THN_IN(f, ins, at)->obj, THN_IN(f, ins, at + 1)->obj, owned);
+        THN_TRY(widen(x.wide ? &y : &x, THN_IN(f, ins, at)->obj, THN_IN(f, ins, at + 1)->obj, owned.of[0]));
     }
-    if (r == 0) {
-        WITHOUT_GIL(x.stored + y.stored + x.lines, r = thn_sparse_values_of(&x, &y, out->typenum, out->itemsize, out->data));
-        r = r < 0 ? failed(f, &x, r) : 0;
-    }
-    Py_XDECREF(owned[0]);
-    Py_XDECREF(owned[1]);
-    return r;
+    WITHOUT_GIL(x.stored + y.stored + x.lines, r = thn_sparse_values_of(&x, &y, out->typenum, out->itemsize, out->data));
+    return r < 0 ? failed(f, &x, r) : 0;
 }
 
 /* ---- sparse_tidy: ins = places, values; outs = values, indices, indptr */
@@ -252,21 +234,17 @@ static int sparse_from_dense_prepare(ThnFrame *f, const ThnInstr *ins)
     /* Along the memory first, where that is across the lines. */
     const int across = step < (strides[1] < 0 ? -strides[1] : strides[1]) && lines > 1 && length > 1;
     int r;
-    PyThreadState *saved = lines * length > LONG ? PyEval_SaveThread() : NULL;
     if (across) {
         const npy_intp turned[2] = {strides[1], strides[0]};
         ThnSparseMade first = {0};
-        r = thn_sparse_from_dense(x->data, turned, length, lines, x->typenum, x->itemsize, &first);
+        WITHOUT_GIL(lines * length, r = thn_sparse_from_dense(x->data, turned, length, lines, x->typenum, x->itemsize, &first));
         if (r == 0) {
             const ThnPlaces s = {first.data, first.indices, first.indptr, length, lines, first.stored, 0, first.wide};
-            r = thn_sparse_turn(&s, x->itemsize, &made);
+            WITHOUT_GIL(lines * length, r = thn_sparse_turn(&s, x->itemsize, &made));
         }
         thn_sparse_made_free(&first);
     } else {
-        r = thn_sparse_from_dense(x->data, strides, lines, length, x->typenum, x->itemsize, &made);
-    }
-    if (saved) {
-        PyEval_RestoreThread(saved);
+        WITHOUT_GIL(lines * length, r = thn_sparse_from_dense(x->data, strides, lines, length, x->typenum, x->itemsize, &made));
     }
     THN_FAIL_IF(f, r == -1, PyExc_RuntimeError, "the matrix was changed while it was read");
     THN_FAIL_IF(f, r < 0, PyExc_MemoryError, "out of memory for a sparse matrix");
@@ -341,33 +319,23 @@ static int sparse_slice_prepare(ThnFrame *f, const ThnInstr *ins)
     THN_TRY(thn_sparse_read_values(f, values, &s));
     const npy_intp start = bound_of(THN_IN(f, ins, 4), s.lines), end = bound_of(THN_IN(f, ins, 5), s.lines);
     const npy_intp stop = end < start ? start : end;
-    npy_intp lines = stop - start, first, stored, dims = lines + 1;
-    if (s.wide) {
-        first = (npy_intp)((const int64_t *)s.indptr)[start];
-        stored = (npy_intp)((const int64_t *)s.indptr)[stop] - first;
-    } else {
-        first = ((const int32_t *)s.indptr)[start];
-        stored = ((const int32_t *)s.indptr)[stop] - first;
-    }
+    const npy_intp lines = stop - start, dims = lines + 1, first = thn_sparse_pointer(&s, start);
+    const npy_intp stored = thn_sparse_pointer(&s, stop) - first;
     THN_FAIL_IF(f, !thn_sparse_within(&s, first, first + stored), PyExc_ValueError, "a sparse matrix was changed while it was sliced");
-    PyObject *indices = PySequence_GetSlice(THN_IN(f, ins, 1)->obj, first, first + stored);
-    PyObject *indptr = indices ? PyArray_SimpleNew(1, &dims, s.wide ? NPY_INT64 : NPY_INT32) : NULL;
-    int r = -1;
-    if (indptr) {
-        for (npy_intp i = 0; i <= lines; i++) {
-            if (s.wide) {
-                ((int64_t *)PyArray_DATA((PyArrayObject *)indptr))[i] = ((const int64_t *)s.indptr)[start + i] - first;
-            } else {
-                ((int32_t *)PyArray_DATA((PyArrayObject *)indptr))[i] = ((const int32_t *)s.indptr)[start + i] - (int32_t)first;
-            }
+    THN_OWNED PyObject *indices = PySequence_GetSlice(THN_IN(f, ins, 1)->obj, first, first + stored);
+    THN_OWNED PyObject *indptr = indices ? PyArray_SimpleNew(1, &dims, s.wide ? NPY_INT64 : NPY_INT32) : NULL;
+    THN_NEED(indptr);
+    for (npy_intp i = 0; i <= lines; i++) {
+        if (s.wide) {
+            ((int64_t *)PyArray_DATA((PyArrayObject *)indptr))[i] = ((const int64_t *)s.indptr)[start + i] - first;
+        } else {
+            ((int32_t *)PyArray_DATA((PyArrayObject *)indptr))[i] = ((const int32_t *)s.indptr)[start + i] - (int32_t)first;
         }
-        thn_set_object(THN_OUT(f, ins, 1), indices);
-        thn_set_object(THN_OUT(f, ins, 2), indptr);
-        r = thn_out_view(f, THN_OUT(f, ins, 0), values, values->data + first * values->itemsize, &stored, values->strides);
     }
-    Py_XDECREF(indices);
-    Py_XDECREF(indptr);
-    return r < 0 ? r : read_shape(f, THN_OUT(f, ins, 3), csc ? s.length : lines, csc ? lines : s.length);
+    thn_set_object(THN_OUT(f, ins, 1), indices);
+    thn_set_object(THN_OUT(f, ins, 2), indptr);
+    THN_TRY(thn_out_view(f, THN_OUT(f, ins, 0), values, values->data + first * values->itemsize, &stored, values->strides));
+    return read_shape(f, THN_OUT(f, ins, 3), csc ? s.length : lines, csc ? lines : s.length);
 }
 
 /* ---- sparse_take: ins = places, values, int64 vector; outs = values, indices, indptr, shape */
@@ -381,15 +349,13 @@ static int sparse_take_prepare(ThnFrame *f, const ThnInstr *ins)
     THN_TRY(thn_sparse_read_parts(f, ins, 0, csc, &s));
     THN_FAIL_IF(f, !thn_is_c_contiguous(which), PyExc_SystemError, "sparse_take: positions must be contiguous");
     const npy_intp n = which->dims[0], length = s.length;
-    PyObject *owned[2] = {NULL, NULL};
+    HELD owned = {0};
     int r;
     WITHOUT_GIL(n * 10, r = thn_sparse_take(&s, THN_IN(f, ins, 3)->itemsize, (const int64_t *)which->data, n, &made));
     if (r == -3) {
-        r = widen(&s, THN_IN(f, ins, 0)->obj, THN_IN(f, ins, 1)->obj, owned);
+        r = widen(&s, THN_IN(f, ins, 0)->obj, THN_IN(f, ins, 1)->obj, owned.of[0]);
         r = r < 0 ? -2 : thn_sparse_take(&s, THN_IN(f, ins, 3)->itemsize, (const int64_t *)which->data, n, &made);
     }
-    Py_XDECREF(owned[0]);
-    Py_XDECREF(owned[1]);
     THN_FAIL_IF(f, r == -1, PyExc_IndexError, "an index of axis %d is out of bounds for length %lld", csc, (long long)s.lines);
     if (r < 0) {
         return PyErr_Occurred() ? -1 : failed(f, &s, r);
@@ -403,11 +369,9 @@ static int sparse_take_prepare(ThnFrame *f, const ThnInstr *ins)
 /* A copy of the vector as one of int32, or of int64. */
 static PyObject *copied(ThnFrame *f, ThnCell *c, int wide)
 {
-    PyObject *a = thn_box(f, c);
-    PyObject *made = a ? PyArray_FromAny(a, PyArray_DescrFromType(wide ? NPY_INT64 : NPY_INT32), 1, 1,
-                                         NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY, NULL) : NULL;
-    Py_XDECREF(a);
-    return made;
+    THN_OWNED PyObject *a = thn_box(f, c);
+    return a ? PyArray_FromAny(a, PyArray_DescrFromType(wide ? NPY_INT64 : NPY_INT32), 1, 1, NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY, NULL)
+             : NULL;
 }
 
 #define WRONG_PLACES(INDEX)                                                                                             \
@@ -435,36 +399,24 @@ static int sparse_make_prepare(ThnFrame *f, const ThnInstr *ins)
                 "indptr of a matrix of shape (%lld, %lld) cannot have %lld elements", (long long)dims[0], (long long)dims[1],
                 (long long)p_cell->dims[0]);
     const int wide = i_cell->itemsize == 8 || p_cell->itemsize == 8;
-    PyObject *first = copied(f, i_cell, wide), *second = first ? copied(f, p_cell, wide) : NULL;
-    int r = -1;
-    if (second) {
-        const void *indices = PyArray_DATA((PyArrayObject *)first), *indptr = PyArray_DATA((PyArrayObject *)second);
-        const int64_t last = wide ? ((const int64_t *)indptr)[lines] : ((const int32_t *)indptr)[lines];
-        int bad = 0, out = 0;
-        if (last != stored) {
-            thn_error(f, PyExc_ValueError, "indptr must end with the number of values, %lld, got %lld", (long long)stored, (long long)last);
-            goto done;
-        }
-        if (wide) {
-            WRONG_PLACES(int64_t)
-        } else {
-            WRONG_PLACES(int32_t)
-        }
-        if (bad) {
-            thn_error(f, PyExc_ValueError, "indptr must begin with 0, not decrease, and end with the number of stored values at most");
-        } else if (out) {
-            thn_error(f, PyExc_ValueError, "indices must lie in 0..%lld for a %s matrix of shape (%lld, %lld)", (long long)length - 1,
-                      csc ? "csc" : "csr", (long long)dims[0], (long long)dims[1]);
-        } else {
-            thn_set_object(THN_OUT(f, ins, 0), first);
-            thn_set_object(THN_OUT(f, ins, 1), second);
-            r = read_shape(f, THN_OUT(f, ins, 2), dims[0], dims[1]);
-        }
+    THN_OWNED PyObject *first = copied(f, i_cell, wide), *second = first ? copied(f, p_cell, wide) : NULL;
+    THN_NEED(second);
+    const void *indices = PyArray_DATA((PyArrayObject *)first), *indptr = PyArray_DATA((PyArrayObject *)second);
+    const int64_t last = wide ? ((const int64_t *)indptr)[lines] : ((const int32_t *)indptr)[lines];
+    int bad = 0, out = 0;
+    THN_FAIL_IF(f, last != stored, PyExc_ValueError, "indptr must end with the number of values, %lld, got %lld", (long long)stored,
+                (long long)last);
+    if (wide) {
+        WRONG_PLACES(int64_t)
+    } else {
+        WRONG_PLACES(int32_t)
     }
-done:
-    Py_XDECREF(first);
-    Py_XDECREF(second);
-    return r;
+    THN_FAIL_IF(f, bad, PyExc_ValueError, "indptr must begin with 0, not decrease, and end with the number of stored values at most");
+    THN_FAIL_IF(f, out, PyExc_ValueError, "indices must lie in 0..%lld for a %s matrix of shape (%lld, %lld)", (long long)length - 1,
+                csc ? "csc" : "csr", (long long)dims[0], (long long)dims[1]);
+    thn_set_object(THN_OUT(f, ins, 0), first);
+    thn_set_object(THN_OUT(f, ins, 1), second);
+    return read_shape(f, THN_OUT(f, ins, 2), dims[0], dims[1]);
 }
 
 /* ---- sparse_copy: ins = places; outs = indices, indptr */
@@ -478,10 +430,9 @@ static int sparse_copy_prepare(ThnFrame *f, const ThnInstr *ins)
         char *block = thn_pool_alloc((size_t)(lengths[k] ? lengths[k] * item : item));
         THN_FAIL_IF(f, !block, PyExc_MemoryError, "out of memory for a sparse matrix");
         WITHOUT_GIL(lengths[k], thn_sparse_copy(block, k ? s.indptr : s.indices, lengths[k] * item));
-        PyObject *a = thn_array_of_block(s.wide ? NPY_INT64 : NPY_INT32, lengths[k], block);
+        THN_OWNED PyObject *a = thn_array_of_block(s.wide ? NPY_INT64 : NPY_INT32, lengths[k], block);
         THN_NEED(a);
         thn_set_object(THN_OUT(f, ins, k), a);
-        Py_DECREF(a);
     }
     return 0;
 }
@@ -498,19 +449,13 @@ static int sparse_index_prepare(ThnFrame *f, const ThnInstr *ins)
         return thn_error(f, PyExc_OverflowError, "the indices of a matrix of shape (%lld, %lld) with %lld stored values do not fit int32",
                          (long long)shape[0], (long long)shape[1], (long long)s.stored);
     }
-    PyObject *whole = THN_IN(f, ins, 0)->obj, *part = NULL, *narrow = NULL;
+    PyObject *whole = THN_IN(f, ins, 0)->obj;
     const npy_intp n = PyArray_DIM((PyArrayObject *)whole, 0);
-    int r = -1;
-    part = given->of_values && n > s.stored ? PySequence_GetSlice(whole, 0, s.stored) : Py_NewRef(whole);
-    if (part) {
-        narrow = PyArray_FromAny(part, PyArray_DescrFromType(NPY_INT32), 1, 1, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, NULL);
-    }
-    if (narrow) {
-        r = thn_unbox(f, THN_OUT(f, ins, 0), narrow);
-    }
-    Py_XDECREF(narrow);
-    Py_XDECREF(part);
-    return r;
+    THN_OWNED PyObject *part = given->of_values && n > s.stored ? PySequence_GetSlice(whole, 0, s.stored) : Py_NewRef(whole);
+    THN_NEED(part);
+    THN_OWNED PyObject *narrow =
+        PyArray_FromAny(part, PyArray_DescrFromType(NPY_INT32), 1, 1, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, NULL);
+    return narrow ? thn_unbox(f, THN_OUT(f, ins, 0), narrow) : -1;
 }
 
 THN_INSTRUCTION(sparse_merge, NULL, sparse_merge_prepare, NULL)

@@ -48,19 +48,16 @@ static int parse_term(const ThnInstr *ins, PyObject *o, ThnTerm *t)
     if (PyTuple_Check(o)) {
         const char *tag;
         int k;
-        if (!PyArg_ParseTuple(o, "si", &tag, &k)) {
-            return -1;
-        }
+        THN_NEED(PyArg_ParseTuple(o, "si", &tag, &k));
         THN_RAISE_IF(strcmp(tag, "i") != 0 || k < 0 || k >= ins->nin, PyExc_ValueError, "bad index entry %R", o);
         t->kind = 2;
         t->value = k;
         return 0;
     }
-    PyObject *n = PyNumber_Index(o);
+    THN_OWNED PyObject *n = PyNumber_Index(o);
     THN_NEED(n);
     int overflow;
     long long v = PyLong_AsLongLongAndOverflow(n, &overflow);
-    Py_DECREF(n);
     t->kind = 1;
     t->value = overflow > 0 ? NPY_MAX_INTP : overflow < 0 ? -NPY_MAX_INTP : v;
     return 0;
@@ -68,14 +65,11 @@ static int parse_term(const ThnInstr *ins, PyObject *o, ThnTerm *t)
 
 ThnIndex *thn_index_parse(const ThnInstr *ins, PyObject *idx_list)
 {
-    PyObject *fast = PySequence_Fast(idx_list, "an index list must be a sequence");
+    THN_OWNED PyObject *fast = PySequence_Fast(idx_list, "an index list must be a sequence");
     THN_NULL_UNLESS(fast);
     Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
     ThnIndex *index = thn_alloc(sizeof(ThnIndex) + sizeof(ThnIndexEntry) * (size_t)n);
-    if (!index) {
-        Py_DECREF(fast);
-        return NULL;
-    }
+    THN_NULL_UNLESS(index);
     index->n = (int)n;
     int r = 0;
     for (Py_ssize_t i = 0; i < n && r == 0; i++) {
@@ -91,7 +85,6 @@ ThnIndex *thn_index_parse(const ThnInstr *ins, PyObject *idx_list)
             r = parse_term(ins, o, &e->start);
         }
     }
-    Py_DECREF(fast);
     if (r) {
         thn_free(index);
         return NULL;
@@ -162,9 +155,7 @@ static int subtensor_prepare(ThnFrame *f, const ThnInstr *ins)
     npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM];
     char *data;
     int nd = thn_index_apply(f, ins, ((const thn_subtensor_params *)ins->data)->index, x, &data, dims, strides);
-    if (nd < 0) {
-        return -1;
-    }
+    THN_TRY(nd);
     THN_FAIL_IF(f, nd != out->ndim, PyExc_SystemError, "Subtensor: the result has %d dimensions, expected %d", nd, (int)out->ndim);
     return thn_out_view(f, out, x, data, dims, strides);
 }

@@ -262,16 +262,12 @@ int thn_parse_params(ThnProgram *p, ThnInstr *ins, PyObject *params)
     THN_RAISE_IF(!PyTuple_Check(params) || PyTuple_GET_SIZE(params) != n, PyExc_TypeError, "%s: a tuple of %zd params is needed, got %R",
                  row->name, n, params);
     ins->data = thn_alloc(ins->def->size);
-    if (!ins->data) {
-        return -1;
-    }
+    THN_NEED(ins->data);
     for (Py_ssize_t i = 0; i < n; i++) {
         const ThnField *field = &row->fields[i];
         PyObject *v = PyTuple_GET_ITEM(params, i);
         const int ok = parse_field(ins, field, v, (char *)ins->data + field->at);
-        if (ok < 0) {
-            return -1;
-        }
+        THN_TRY(ok);
         THN_RAISE_IF(!ok, PyExc_TypeError, "%s: %s must be %s, got %R", row->name, field->name, expected[field->kind], v);
     }
     if (row->operands && thn_fits(ins, operands_fit(p, ins, row->operands)) < 0) {
@@ -298,34 +294,20 @@ void thn_free_params(ThnInstr *ins)
 
 /* ---- what Python is told */
 
-/* Appends a new reference (NULL: there was an error). */
-static int append(PyObject *list, PyObject *item)
-{
-    const int r = item ? PyList_Append(list, item) : -1;
-    Py_XDECREF(item);
-    return r;
-}
-
 static PyObject *describe(const ThnRow *row)
 {
-    PyObject *fields = PyList_New(0), *flags = PyList_New(0), *reads = NULL;
-    int r = fields && flags ? 0 : -1;
-    for (const ThnField *field = row->fields; field->name && r == 0; field++) {
-        r = append(fields, Py_BuildValue("(ssz)", field->name, kind_names[field->kind], field->choices));
+    THN_OWNED PyObject *fields = PyList_New(0), *flags = PyList_New(0);
+    THN_OWNED PyObject *reads = row->reads == NONE ? Py_NewRef(Py_None) : PyLong_FromLong(row->reads);
+    THN_NULL_UNLESS(fields && flags && reads);
+    for (const ThnField *field = row->fields; field->name; field++) {
+        THN_NULL_UNLESS(thn_append(fields, Py_BuildValue("(ssz)", field->name, kind_names[field->kind], field->choices)) == 0);
     }
-    for (size_t i = 0; i < sizeof flag_names / sizeof *flag_names && r == 0; i++) {
+    for (size_t i = 0; i < sizeof flag_names / sizeof *flag_names; i++) {
         if (row->def->flags & flag_names[i].flag) {
-            r = append(flags, PyUnicode_FromString(flag_names[i].name));
+            THN_NULL_UNLESS(thn_append(flags, PyUnicode_FromString(flag_names[i].name)) == 0);
         }
     }
-    reads = row->reads == NONE ? Py_NewRef(Py_None) : PyLong_FromLong(row->reads);
-    if (r < 0 || !reads) {
-        Py_XDECREF(fields);
-        Py_XDECREF(flags);
-        Py_XDECREF(reads);
-        return NULL;
-    }
-    return Py_BuildValue("(sNsNsNs)", row->name, fields, memory_names[row->memory], reads, replay_names[row->replay], flags,
+    return Py_BuildValue("(sOsOsOs)", row->name, fields, memory_names[row->memory], reads, replay_names[row->replay], flags,
                          row->text);
 }
 
@@ -333,20 +315,18 @@ static PyObject *instruction_table(PyObject *Py_UNUSED(self), PyObject *Py_UNUSE
 {
     PyObject *list = PyList_New(0);
     for (int i = 0; list && i < THN_N_OPS; i++) {
-        if (append(list, describe(&thn_rows[i])) < 0) {
+        if (thn_append(list, describe(&thn_rows[i])) < 0) {
             Py_CLEAR(list);
         }
     }
     return list;
 }
 
-static PyObject *instruction_choices(PyObject *self, PyObject *unused)
+static PyObject *instruction_choices(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(unused))
 {
-    (void)self;
-    (void)unused;
     PyObject *list = PyList_New(0);
     int r = list ? 0 : -1;
-#define CHOICE(type, member) r = r < 0 ? r : append(list, Py_BuildValue("(ss)", #type, #member));
+#define CHOICE(type, member) r = r < 0 ? r : thn_append(list, Py_BuildValue("(ss)", #type, #member));
 #define CHOICES(type)
 #define CHOICES_END(type)
 #include "instructions.def"

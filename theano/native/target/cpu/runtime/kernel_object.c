@@ -30,20 +30,17 @@ static void close_library(PyObject *capsule)
 #endif
 }
 
-static PyObject *load_library(PyObject *self, PyObject *arg)
+static PyObject *load_library(PyObject *Py_UNUSED(self), PyObject *arg)
 {
-    PyObject *bytes = NULL;
-    (void)self;
+    THN_OWNED PyObject *bytes = NULL;
     THN_NULL_UNLESS(PyUnicode_FSConverter(arg, &bytes));
 #if defined(_WIN32)
     void *handle = (void *)LoadLibraryA(PyBytes_AS_STRING(bytes));
-    Py_DECREF(bytes);
     if (!handle) {
         return PyErr_Format(PyExc_OSError, "cannot load %R", arg);
     }
 #else
     void *handle = dlopen(PyBytes_AS_STRING(bytes), RTLD_NOW | RTLD_LOCAL);
-    Py_DECREF(bytes);
     if (!handle) {
         const char *why = dlerror();
         return PyErr_Format(PyExc_OSError, "cannot load %R: %s", arg, why ? why : "unknown error");
@@ -54,39 +51,22 @@ static PyObject *load_library(PyObject *self, PyObject *arg)
 
 /* ---- the Kernel type */
 
-/* 0 with an exception if there is no such type. The attribute's name is the same in NumPy 1 and 2, the C field's is not. */
-static int itemsize_of_type(int typenum)
-{
-    PyArray_Descr *descr = PyArray_DescrFromType(typenum);
-    PyObject *size = descr ? PyObject_GetAttrString((PyObject *)descr, "itemsize") : NULL;
-    const long n = size ? PyLong_AsLong(size) : 0;
-    Py_XDECREF(size);
-    Py_XDECREF(descr);
-    return (int)n;
-}
-
 static int parse_in(PyObject *spec, ThnKernelIn *in, int ndim)
 {
     int typenum, rank, position;
     PyObject *axes, *bcast;
-    if (!PyArg_ParseTuple(spec, "iiO!O!p", &typenum, &rank, &PyTuple_Type, &axes, &PyTuple_Type, &bcast, &position)) {
-        return -1;
-    }
+    THN_NEED(PyArg_ParseTuple(spec, "iiO!O!p", &typenum, &rank, &PyTuple_Type, &axes, &PyTuple_Type, &bcast, &position));
     in->typenum = typenum;
-    in->itemsize = itemsize_of_type(typenum);
+    in->itemsize = thn_itemsize(typenum);
     in->rank = rank;
     in->position = -1;
-    if (!in->itemsize) {
-        return -1;
-    }
+    THN_TRY(in->itemsize);
     THN_RAISE_IF(PyTuple_GET_SIZE(axes) != ndim || PyTuple_GET_SIZE(bcast) != ndim, PyExc_ValueError,
                  "Kernel: one axis and one flag for each iteration dim");
     for (int d = 0; d < ndim; d++) {
         const long axis = PyLong_AsLong(PyTuple_GET_ITEM(axes, d));
         const int flag = PyObject_IsTrue(PyTuple_GET_ITEM(bcast, d));
-        if (PyErr_Occurred()) {
-            return -1;
-        }
+        THN_TRY(PyErr_Occurred() ? -1 : 0);
         THN_RAISE_IF(axis >= rank || (axis < 0 && !flag), PyExc_ValueError, "Kernel: bad axis");
         in->axes[d] = (int8_t)axis;
         in->bcast |= (uint32_t)(flag != 0) << d;
@@ -99,23 +79,17 @@ static int parse_out(PyObject *spec, ThnKernelOut *out, const ThnKernel *k)
 {
     int typenum, alias;
     PyObject *dims;
-    if (!PyArg_ParseTuple(spec, "iO!i", &typenum, &PyTuple_Type, &dims, &alias)) {
-        return -1;
-    }
+    THN_NEED(PyArg_ParseTuple(spec, "iO!i", &typenum, &PyTuple_Type, &dims, &alias));
     out->typenum = typenum;
-    out->itemsize = itemsize_of_type(typenum);
+    out->itemsize = thn_itemsize(typenum);
     out->alias = alias;
     out->rank = (int)PyTuple_GET_SIZE(dims);
     out->full = k->n_inner == 0;
-    if (!out->itemsize) {
-        return -1;
-    }
+    THN_TRY(out->itemsize);
     THN_RAISE_IF(out->rank > THN_KMAXDIM || alias >= k->nin, PyExc_ValueError, "Kernel: bad output");
     for (int a = 0; a < out->rank; a++) {
         const long d = PyLong_AsLong(PyTuple_GET_ITEM(dims, a));
-        if (d == -1 && PyErr_Occurred()) {
-            return -1;
-        }
+        THN_TRY(d == -1 && PyErr_Occurred() ? -1 : 0);
         THN_RAISE_IF(d >= k->n_outer + k->n_inner, PyExc_ValueError, "Kernel: bad dim");
         out->dims[a] = (int8_t)d;
         out->full |= d >= k->n_outer;
@@ -123,12 +97,11 @@ static int parse_out(PyObject *spec, ThnKernelOut *out, const ThnKernel *k)
     return 0;
 }
 
-static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *kwds)
+static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwds))
 {
     PyObject *library, *inputs, *outputs, *symbol;
     int n_outer, n_inner, nonempty, ordered;
     double cost;
-    (void)kwds;
     THN_NULL_UNLESS(PyArg_ParseTuple(args, "OUiiO!O!ppd", &library, &symbol, &n_outer, &n_inner, &PyTuple_Type, &inputs, &PyTuple_Type,
                     &outputs, &nonempty, &ordered, &cost));
     const Py_ssize_t nin = PyTuple_GET_SIZE(inputs), nout = PyTuple_GET_SIZE(outputs);
@@ -237,10 +210,9 @@ const ThnKernel *thn_kernel_of(PyObject *o)
     return &((KernelObject *)o)->k;
 }
 
-static int op_check(ThnProgram *p, ThnInstr *ins)
+static int op_check(ThnProgram *Py_UNUSED(p), ThnInstr *ins)
 {
     const ThnKernel *k = ((const thn_kernel_params *)ins->data)->kernel;
-    (void)p;
     THN_RAISE_IF(ins->nin != k->nin || ins->nout != k->nout, PyExc_ValueError, "kernel: %d inputs and %d outputs are needed", k->nin,
                  k->nout);
     return 0;
@@ -253,18 +225,12 @@ int thn_kernel_outputs(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, con
         ThnCell *c = THN_OUT(f, ins, o);
         THN_FAIL_IF(f, c->typenum != k->out[o].typenum || c->ndim != k->out[o].rank, PyExc_TypeError,
                     "kernel: output %d has another dtype or rank", o);
-        int failed;
         if (k->out[o].alias >= 0) {
-            failed = thn_out_alias(f, c, THN_IN(f, ins, k->out[o].alias));
+            THN_TRY(thn_out_alias(f, c, THN_IN(f, ins, k->out[o].alias)));
+            continue;
         }
-        else {
-            thn_kernel_out_dims(k, o, shape, dims);
-            failed = thn_kernel_out_order(k, o, in, shape, strides) ? thn_out_alloc_strided(f, c, dims, strides)
-                                                                    : thn_out_alloc(f, c, dims);
-        }
-        if (failed < 0) {
-            return -1;
-        }
+        thn_kernel_out_dims(k, o, shape, dims);
+        THN_TRY(thn_out_alloc_strided(f, c, dims, thn_kernel_out_order(k, o, in, shape, strides) ? strides : NULL));
     }
     return 0;
 }
@@ -428,10 +394,9 @@ THN_INSTRUCTION(position_kernel, op_check, position_kernel_prepare, position_ker
 
 /* ---- module functions */
 
-static PyObject *set_threads(PyObject *self, PyObject *arg)
+static PyObject *set_threads(PyObject *Py_UNUSED(self), PyObject *arg)
 {
     const long n = PyLong_AsLong(arg);
-    (void)self;
     if (n == -1 && PyErr_Occurred()) {
         return NULL;
     }
@@ -448,11 +413,9 @@ static PyObject *get_threads(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(unus
 #include <cpuid.h>
 
 /* Reading /proc/cpuinfo takes milliseconds: the kernel measures frequencies for it. */
-static PyObject *cpu_info(PyObject *self, PyObject *unused)
+static PyObject *cpu_info(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(unused))
 {
     unsigned r[9][4] = {{0}};
-    (void)self;
-    (void)unused;
     __get_cpuid_count(0, 0, &r[0][0], &r[0][1], &r[0][2], &r[0][3]);
     __get_cpuid_count(1, 0, &r[1][0], &r[1][1], &r[1][2], &r[1][3]);
     r[1][1] = 0; /* holds the number of the core that asks */
@@ -492,9 +455,6 @@ static PyMethodDef functions[] = {
 
 int thn_launch_init(PyObject *module)
 {
-    KernelType = (PyTypeObject *)PyType_FromSpec(&kernel_spec);
-    THN_NEED(KernelType);
     THN_TRY(PyModule_AddFunctions(module, functions));
-    Py_INCREF(KernelType);
-    return PyModule_AddObject(module, "Kernel", (PyObject *)KernelType);
+    return thn_add_type(module, &kernel_spec, &KernelType);
 }

@@ -11,29 +11,17 @@ PyTypeObject *thn_ProgramType;
 
 static int parse_ints(PyObject *seq, int **out, int *n, int limit, const char *what)
 {
-    PyObject *fast = PySequence_Fast(seq, "expected a sequence of cell numbers");
+    THN_OWNED PyObject *fast = PySequence_Fast(seq, "expected a sequence of cell numbers");
     THN_NEED(fast);
     Py_ssize_t len = PySequence_Fast_GET_SIZE(fast);
-    *out = thn_alloc(sizeof(int) * (size_t)len);
-    if (!*out) {
-        Py_DECREF(fast);
-        return -1;
-    }
+    THN_NEED(*out = thn_alloc(sizeof(int) * (size_t)len));
     *n = (int)len;
     for (Py_ssize_t i = 0; i < len; i++) {
         long v = PyLong_AsLong(PySequence_Fast_GET_ITEM(fast, i));
-        if (v == -1 && PyErr_Occurred()) {
-            Py_DECREF(fast);
-            return -1;
-        }
-        if (v < 0 || v >= limit) {
-            PyErr_Format(PyExc_ValueError, "%s: cell %ld is not in 0..%d", what, v, limit - 1);
-            Py_DECREF(fast);
-            return -1;
-        }
+        THN_TRY(v == -1 && PyErr_Occurred() ? -1 : 0);
+        THN_RAISE_IF(v < 0 || v >= limit, PyExc_ValueError, "%s: cell %ld is not in 0..%d", what, v, limit - 1);
         (*out)[i] = (int)v;
     }
-    Py_DECREF(fast);
     return 0;
 }
 
@@ -49,43 +37,27 @@ static int parse_cell(ThnProgram *p, PyObject *spec, ThnCellSpec *c)
     int typenum, ndim;
     PyObject *bcast = NULL;
     const char *name;
-    if (!PyArg_ParseTuple(spec, "sii|O", &name, &typenum, &ndim, &bcast)) {
-        return -1;
-    }
+    THN_NEED(PyArg_ParseTuple(spec, "sii|O", &name, &typenum, &ndim, &bcast));
     THN_RAISE_IF(strcmp(name, "tensor") != 0 || ndim < 0 || ndim > THN_MAXDIM, PyExc_ValueError, "bad cell: %R (at most %d dimensions)",
                  spec, THN_MAXDIM);
-    PyArray_Descr *d = PyArray_DescrFromType(typenum);
+    THN_OWNED PyArray_Descr *d = PyArray_DescrFromType(typenum);
     THN_NEED(d);
-    if (!PyTypeNum_ISBOOL(typenum) && !PyTypeNum_ISNUMBER(typenum)) {
-        PyErr_Format(PyExc_ValueError, "a tensor cell cannot hold dtype %S", (PyObject *)d);
-        Py_DECREF(d);
-        return -1;
-    }
-    PyArray_Descr *native = d;
+    THN_RAISE_IF(!PyTypeNum_ISBOOL(typenum) && !PyTypeNum_ISNUMBER(typenum), PyExc_ValueError, "a tensor cell cannot hold dtype %S",
+                 (PyObject *)d);
     c->kind = THN_KIND_TENSOR;
-    c->typenum = native->type_num;
+    c->typenum = d->type_num;
     c->ndim = (int16_t)ndim;
-    PyObject *size = PyObject_GetAttrString((PyObject *)native, "itemsize");
-    c->itemsize = size ? (int32_t)PyLong_AsLong(size) : 0;
-    Py_XDECREF(size);
-    Py_DECREF(d);
+    c->itemsize = thn_itemsize(typenum);
     THN_RAISE_IF(c->itemsize <= 0 || c->itemsize > 16, PyExc_ValueError, "bad cell: %R", spec);
     if (bcast && bcast != Py_None) {
-        PyObject *fast = PySequence_Fast(bcast, "a broadcast pattern is a sequence of bools");
+        THN_OWNED PyObject *fast = PySequence_Fast(bcast, "a broadcast pattern is a sequence of bools");
         THN_NEED(fast);
-        if (PySequence_Fast_GET_SIZE(fast) != ndim) {
-            Py_DECREF(fast);
-            return THN_RAISE(PyExc_ValueError, "bad cell: %R", spec);
-        }
+        THN_RAISE_IF(PySequence_Fast_GET_SIZE(fast) != ndim, PyExc_ValueError, "bad cell: %R", spec);
         for (int i = 0; i < ndim; i++) {
             int b = PyObject_IsTrue(PySequence_Fast_GET_ITEM(fast, i));
-            if (b < 0) {
-                Py_DECREF(fast);
-                return -1;
-            }
+            THN_TRY(b);
             c->bcast |= (uint32_t)b << i;
         }
-        Py_DECREF(fast);
     }
     c->dims_offset = p->arena_size;
     p->arena_size += 2 * ndim;
@@ -98,9 +70,7 @@ static int parse_instr(ThnProgram *p, PyObject *spec, ThnInstr *ins)
     const char *name;
     ins->node_index = -1;
     THN_RAISE_IF(!PyTuple_Check(spec), PyExc_TypeError, "an instruction is a tuple (opname, ins, outs, params, node_index, free, shown)");
-    if (!PyArg_ParseTuple(spec, "sOOO|iOO", &name, &ins_seq, &outs_seq, &params, &ins->node_index, &free_seq, &shown_seq)) {
-        return -1;
-    }
+    THN_NEED(PyArg_ParseTuple(spec, "sOOO|iOO", &name, &ins_seq, &outs_seq, &params, &ins->node_index, &free_seq, &shown_seq));
     const ThnOpDef *def = thn_find_op(name);
     THN_RAISE_IF(!def, PyExc_NotImplementedError, "the runtime has no instruction '%s'", name);
     if (parse_ints(ins_seq, &ins->ins, &ins->nin, p->ncells, name) < 0
@@ -119,9 +89,7 @@ static int parse_cell_number(ThnProgram *p, PyObject *entry, const char *what)
 {
     THN_RAISE_IF(!PyTuple_Check(entry) || PyTuple_GET_SIZE(entry) < 2, PyExc_TypeError, "%s: expected a tuple (cell, value)", what);
     long v = PyLong_AsLong(PyTuple_GET_ITEM(entry, 0));
-    if (v == -1 && PyErr_Occurred()) {
-        return -1;
-    }
+    THN_TRY(v == -1 && PyErr_Occurred() ? -1 : 0);
     THN_RAISE_IF(v < 0 || v >= p->ncells, PyExc_ValueError, "%s: there is no cell %ld", what, v);
     return (int)v;
 }
@@ -137,9 +105,7 @@ static int parse_all(ThnProgram *p, PyObject *cells, PyObject *instrs, PyObject 
 {
     p->ncells = (int)PyList_GET_SIZE(cells);
     p->cells = thn_alloc(sizeof(ThnCellSpec) * (size_t)p->ncells);
-    if (!p->cells) {
-        return -1;
-    }
+    THN_NEED(p->cells);
     for (int i = 0; i < p->ncells; i++) {
         THN_TRY(parse_cell(p, PyList_GET_ITEM(cells, i), &p->cells[i]));
     }
@@ -147,9 +113,7 @@ static int parse_all(ThnProgram *p, PyObject *cells, PyObject *instrs, PyObject 
     p->instrs = thn_alloc(sizeof(ThnInstr) * (size_t)n);
     p->times = thn_alloc(sizeof(double) * (size_t)n);
     p->counts = thn_alloc(sizeof(long long) * (size_t)n);
-    if (!p->instrs || !p->times || !p->counts) {
-        return -1;
-    }
+    THN_NEED(p->instrs && p->times && p->counts);
     p->end = p->end < 0 || p->end > n ? n : p->end;
     p->nundo = n - p->end;
     for (int i = 0; i < n; i++) {
@@ -162,9 +126,7 @@ static int parse_all(ThnProgram *p, PyObject *cells, PyObject *instrs, PyObject 
     }
     n = (int)PyList_GET_SIZE(inputs);
     p->inputs = thn_alloc(sizeof(ThnInput) * (size_t)n);
-    if (!p->inputs) {
-        return -1;
-    }
+    THN_NEED(p->inputs);
     for (int i = 0; i < n; i++) {
         PyObject *e = PyList_GET_ITEM(inputs, i);
         ThnInput *in = &p->inputs[i];
@@ -174,38 +136,28 @@ static int parse_all(ThnProgram *p, PyObject *cells, PyObject *instrs, PyObject 
         }
         if (PyTuple_GET_SIZE(e) > 2) {
             in->destroyed = PyObject_IsTrue(PyTuple_GET_ITEM(e, 2));
-            if (in->destroyed < 0) {
-                return -1;
-            }
+            THN_TRY(in->destroyed);
         }
         in->storage = Py_NewRef(PyTuple_GET_ITEM(e, 1));
         p->ninputs = i + 1;
     }
     n = (int)PyList_GET_SIZE(constants);
     p->constants = thn_alloc(sizeof(ThnConstant) * (size_t)n);
-    if (!p->constants) {
-        return -1;
-    }
+    THN_NEED(p->constants);
     for (int i = 0; i < n; i++) {
         PyObject *e = PyList_GET_ITEM(constants, i);
         p->constants[i].cell = parse_cell_number(p, e, "constants");
-        if (p->constants[i].cell < 0) {
-            return -1;
-        }
+        THN_TRY(p->constants[i].cell);
         p->constants[i].value = Py_NewRef(PyTuple_GET_ITEM(e, 1));
         p->nconstants = i + 1;
     }
     n = (int)PyList_GET_SIZE(outputs);
     p->outputs = thn_alloc(sizeof(ThnOutput) * (size_t)n);
-    if (!p->outputs) {
-        return -1;
-    }
+    THN_NEED(p->outputs);
     for (int i = 0; i < n; i++) {
         PyObject *e = PyList_GET_ITEM(outputs, i);
         p->outputs[i].cell = parse_cell_number(p, e, "outputs");
-        if (p->outputs[i].cell < 0) {
-            return -1;
-        }
+        THN_TRY(p->outputs[i].cell);
         PyObject *s = PyTuple_GET_ITEM(e, 1);
         if (s != Py_None) {
             THN_TRY(check_storage(s));
@@ -215,14 +167,10 @@ static int parse_all(ThnProgram *p, PyObject *cells, PyObject *instrs, PyObject 
     }
     n = (int)PyList_GET_SIZE(updates);
     p->updates = thn_alloc(sizeof(ThnUpdate) * (size_t)n);
-    if (!p->updates) {
-        return -1;
-    }
+    THN_NEED(p->updates);
     for (int i = 0; i < n; i++) {
         ThnUpdate *u = &p->updates[i];
-        if (!PyArg_ParseTuple(PyList_GET_ITEM(updates, i), "ii", &u->output, &u->input)) {
-            return -1;
-        }
+        THN_NEED(PyArg_ParseTuple(PyList_GET_ITEM(updates, i), "ii", &u->output, &u->input));
         THN_RAISE_IF(u->output < 0 || u->output >= p->noutputs || u->input < 0 || u->input >= p->ninputs, PyExc_ValueError,
                      "an update is (output position, input position)");
         p->outputs[u->output].is_update = 1;
@@ -271,45 +219,46 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     return (PyObject *)p;
 }
 
+/* Does something with each object that a program holds. */
+#define EACH_HELD(p, DO)                      \
+    for (int i = 0; i < p->ninstrs; i++) {    \
+        DO(p->instrs[i].params);              \
+    }                                         \
+    for (int i = 0; i < p->ninputs; i++) {    \
+        DO(p->inputs[i].storage);             \
+    }                                         \
+    for (int i = 0; i < p->nconstants; i++) { \
+        DO(p->constants[i].value);            \
+    }                                         \
+    for (int i = 0; i < p->noutputs; i++) {   \
+        DO(p->outputs[i].storage);            \
+    }                                         \
+    DO(p->on_error);                          \
+    DO(p->dict)
+
 static int program_traverse(ThnProgram *p, visitproc visit, void *arg)
 {
     Py_VISIT(Py_TYPE(p));
-    for (int i = 0; i < p->ninstrs; i++) {
-        Py_VISIT(p->instrs[i].params);
-    }
-    for (int i = 0; i < p->ninputs; i++) {
-        Py_VISIT(p->inputs[i].storage);
-    }
-    for (int i = 0; i < p->nconstants; i++) {
-        Py_VISIT(p->constants[i].value);
-    }
-    for (int i = 0; i < p->noutputs; i++) {
-        Py_VISIT(p->outputs[i].storage);
-    }
-    Py_VISIT(p->on_error);
-    Py_VISIT(p->dict);
+    EACH_HELD(p, Py_VISIT);
     return 0;
 }
 
 /* Programs that are still running cannot be collected: the caller holds a reference. */
 static int program_clear(ThnProgram *p)
 {
-    for (int i = 0; i < p->ninputs; i++) {
-        Py_CLEAR(p->inputs[i].storage);
-    }
-    for (int i = 0; i < p->noutputs; i++) {
-        Py_CLEAR(p->outputs[i].storage);
-    }
-    for (int i = 0; i < p->nconstants; i++) {
-        Py_CLEAR(p->constants[i].value);
-    }
-    for (int i = 0; i < p->ninstrs; i++) {
-        Py_CLEAR(p->instrs[i].params);
-    }
     p->cleared = 1;
-    Py_CLEAR(p->on_error);
-    Py_CLEAR(p->dict);
+    EACH_HELD(p, Py_CLEAR);
     return 0;
+}
+
+static void drop_frames(ThnProgram *p)
+{
+    while (p->free_frames) {
+        ThnFrame *f = p->free_frames;
+        p->free_frames = f->next_free;
+        p->nfree_frames--;
+        thn_frame_destroy(p, f);
+    }
 }
 
 static void program_dealloc(ThnProgram *p)
@@ -319,11 +268,7 @@ static void program_dealloc(ThnProgram *p)
     if (p->weakrefs) {
         PyObject_ClearWeakRefs((PyObject *)p);
     }
-    while (p->free_frames) {
-        ThnFrame *f = p->free_frames;
-        p->free_frames = f->next_free;
-        thn_frame_destroy(p, f);
-    }
+    drop_frames(p);
     for (int i = 0; i < p->ninstrs; i++) {
         ThnInstr *ins = &p->instrs[i];
         thn_free_params(ins);
@@ -358,15 +303,10 @@ int thn_load_input(ThnProgram *p, ThnFrame *f, int i, PyObject *v)
         THN_RAISE_IF(PyList_GET_SIZE(in->storage) != 1, PyExc_ValueError, "a storage list has changed its length");
         v = PyList_GET_ITEM(in->storage, 0);
     }
-    if (in->destroyed && PyArray_Check(v) && !PyArray_ISWRITEABLE((PyArrayObject *)v)) {
-        v = PyArray_NewCopy((PyArrayObject *)v, NPY_KEEPORDER);
-        THN_NEED(v);
-    } else {
-        Py_INCREF(v);
-    }
-    int r = thn_unbox(f, &f->cells[in->cell], v);
-    Py_DECREF(v);
-    return r;
+    const int copies = in->destroyed && PyArray_Check(v) && !PyArray_ISWRITEABLE((PyArrayObject *)v);
+    THN_OWNED PyObject *own = copies ? PyArray_NewCopy((PyArrayObject *)v, NPY_KEEPORDER) : Py_NewRef(v);
+    THN_NEED(own);
+    return thn_unbox(f, &f->cells[in->cell], own);
 }
 
 int thn_load_inputs(ThnProgram *p, ThnFrame *f, PyObject *const *values)
@@ -455,12 +395,11 @@ static PyObject *program_call(ThnProgram *p, PyObject *args, PyObject *kwargs)
 static PyObject *program_call_values(ThnProgram *p, PyObject *values)
 {
     /* A list could change while the call runs. */
-    PyObject *given = PySequence_Tuple(values), *list = NULL;
+    THN_OWNED PyObject *given = PySequence_Tuple(values);
+    PyObject *list = NULL;
     THN_NULL_UNLESS(given);
     if (PyTuple_GET_SIZE(given) != p->ninputs) {
-        PyErr_Format(PyExc_TypeError, "expected %d values, got %zd", p->ninputs, PyTuple_GET_SIZE(given));
-        Py_DECREF(given);
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "expected %d values, got %zd", p->ninputs, PyTuple_GET_SIZE(given));
     }
     PyObject *small[16], **out = start_outputs(p, small);
     if (out && call_program(p, ((PyTupleObject *)given)->ob_item, out) == 0) {
@@ -476,18 +415,12 @@ static PyObject *program_call_values(ThnProgram *p, PyObject *values)
     if (out != small) {
         thn_free(out);
     }
-    Py_DECREF(given);
     return list;
 }
 
 static PyObject *program_free(ThnProgram *p, PyObject *Py_UNUSED(unused))
 {
-    while (p->free_frames) {
-        ThnFrame *f = p->free_frames;
-        p->free_frames = f->next_free;
-        p->nfree_frames--;
-        thn_frame_destroy(p, f);
-    }
+    drop_frames(p);
     thn_pool_trim();
     Py_RETURN_NONE;
 }
@@ -597,12 +530,5 @@ static PyType_Spec program_spec = {
 
 int thn_program_init(PyObject *module)
 {
-    thn_ProgramType = (PyTypeObject *)PyType_FromSpec(&program_spec);
-    THN_NEED(thn_ProgramType);
-    Py_INCREF(thn_ProgramType);
-    if (PyModule_AddObject(module, "Program", (PyObject *)thn_ProgramType) < 0) {
-        Py_DECREF(thn_ProgramType);
-        return -1;
-    }
-    return 0;
+    return thn_add_type(module, &program_spec, &thn_ProgramType);
 }

@@ -147,9 +147,7 @@ int thn_run_first(ThnProgram *p, ThnFrame *f, int keep, size_t *bytes)
 {
     if (!f->again) {
         f->again = thn_alloc(sizeof(ThnAgain) * (size_t)p->ninstrs);
-        if (!f->again) {
-            return -1;
-        }
+        THN_NEED(f->again);
         for (int i = 0; i < p->ninstrs; i++) {
             f->again[i].kind = kind_of(&p->instrs[i]);
         }

@@ -202,12 +202,9 @@ int thn_fail(ThnProgram *p, ThnFrame *f, const ThnInstr *ins)
     }
     PyObject *type, *value, *tb;
     thn_take_error(&type, &value, &tb);
-    PyObject *values = input_values(f, ins);
-    PyObject *r = NULL;
-    if (values) {
-        r = PyObject_CallFunction(p->on_error, "iOOOO", ins->node_index, type, value, tb ? tb : Py_None, values);
-        Py_DECREF(values);
-    }
+    THN_OWNED PyObject *values = input_values(f, ins);
+    PyObject *r =
+        values ? PyObject_CallFunction(p->on_error, "iOOOO", ins->node_index, type, value, tb ? tb : Py_None, values) : NULL;
     return thn_settle_error(r, type, value, tb);
 }
 
