@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -81,16 +82,11 @@ def local_log_add(node: Any) -> Any:
     # The exponentials of integers are floats; so must be what takes their place.
     terms = [same_dtype(t, node.outputs[0]) for t in terms]
     if len(terms) <= _PAIRWISE:
-        total = terms[0]
-        for term in terms[1:]:
-            total = _log_add(total, term)
-        return replacement(node, total)
+        return replacement(node, reduce(_log_add, terms))
     if len({t.owner.inputs[1] if t.owner and t.owner.op == T.sub else t for t in terms}) == 1:
         # The terms are already less one common maximum.
         return False
-    top = terms[0]
-    for t in terms[1:]:
-        top = T.maximum(top, t)
+    top = reduce(T.maximum, terms)
     spread = T.log(T.add(*[T.exp(t - top) for t in terms]))
     return replacement(node, T.switch(T.isinf(top), top, top + spread))
 
@@ -160,6 +156,14 @@ def largest(x: Any, axis: Any, keepdims: bool = False) -> Any:
     return T.makeKeepDims(x, top, axis) if keepdims else top
 
 
+def _sum_of(v: Any) -> tuple[Any, tuple | None]:
+    """``(the Apply of the sum, the order of the DimShuffle around it or None)`` if `v` is a sum, else ``(None, None)``."""
+    node, order = v.owner, None
+    if node is not None and isinstance(node.op, DimShuffle):
+        order, node = node.op.new_order, node.inputs[0].owner
+    return (node, order) if node is not None and isinstance(node.op, Sum) else (None, None)
+
+
 def _less_its_max(x: Any) -> bool:
     # Whether x is ``y - max(y)``, with what masks infinities around the maximum.
     if x.owner is None or x.owner.op != T.sub:
@@ -182,18 +186,11 @@ def _less_its_max(x: Any) -> bool:
 @local_optimizer([T.log])
 def local_log_sum_exp(node: Any) -> Any:
     """``log(sum(exp(x), axis)) -> max(x, axis) + log(sum(exp(x - max(x, axis)), axis))``"""
-    summed = node.inputs[0]
-    inner = summed.owner
-    order = None
-    if inner is not None and isinstance(inner.op, DimShuffle):
-        order = inner.op.new_order
-        inner = inner.inputs[0].owner
-    if inner is None or not isinstance(inner.op, Sum):
-        return False
-    x = argument_of(inner.inputs[0], T.exp)
+    total, order = _sum_of(node.inputs[0])
+    x = None if total is None else argument_of(total.inputs[0], T.exp)
     if x is None or x.type.dtype not in ("float16", "float32", "float64") or _less_its_max(x):
         return False
-    axis = inner.op.axis
+    axis = total.op.axis
     top = largest(x, axis)
     top_kept = largest(x, axis, keepdims=True)
     # Where the maximum is infinite it is the result, and the differences would be NaN.

@@ -20,7 +20,7 @@ from theano.tensor.rewriting.registry import (
     register_stabilize,
     register_uncanonicalize,
 )
-from theano.tensor.rewriting.stability_log import log_1_minus_exp, log_expm1
+from theano.tensor.rewriting.stability_log import log_1_minus_exp, log_expm1, quotient
 from theano.tensor.rewriting.terms import argument_of, as_scalar_constant, is_elemwise, product_of, replacement, same_expression
 
 sigmoid_slope = Elemwise(compound.sigmoid_slope, name="sigmoid_slope")
@@ -49,10 +49,8 @@ class Term:
         return Term(self.factor * factor, top, bottom, self.inner)
 
     def built(self, dtype: str) -> Any:
-        constants = [np.asarray(self.factor, dtype=dtype)] if self.factor != 1 else []
-        above, below = product_of([*constants, *self.top]), product_of(self.bottom)
-        above = T.constant(np.asarray(1, dtype=dtype)) if above is None else above
-        return above if below is None else T.true_div(above, below)
+        constants = [T.constant(np.asarray(self.factor, dtype=dtype))] if self.factor != 1 else []
+        return quotient([*constants, *self.top], self.bottom, dtype)
 
 
 def _position(v: Any, among: list[Any]) -> int | None:

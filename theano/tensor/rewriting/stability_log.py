@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from theano.tensor.nnet.sigm import sigmoid, softplus
 from theano.tensor.nnet.softmax import Softmax, SoftmaxWithBias, logsoftmax_op, softmax_op
 from theano.tensor.rewriting.registry import register_specialize, register_stabilize
 from theano.tensor.rewriting.rules import P, applies, once, rewrite, rule, x, y
-from theano.tensor.rewriting.stability import LOG_2, _less_its_max, largest, log_cosh, of_opposites
+from theano.tensor.rewriting.stability import LOG_2, _less_its_max, _sum_of, largest, log_cosh, of_opposites
 from theano.tensor.rewriting.terms import (
     argument_of,
     as_scalar_constant,
@@ -107,14 +108,6 @@ def finite(shift: Any) -> Any:
 def _is_bounded(x: Any, op: Any) -> bool:
     """Whether `x` is what the rewrites below give to a function after they have chosen the branch."""
     return x.owner is not None and x.owner.op == op and any(as_scalar_constant(i) is not None for i in x.owner.inputs)
-
-
-def _sum_of(v: Any) -> tuple[Any, tuple | None]:
-    """``(the Apply of the sum, the order of the DimShuffle around it or None)`` if `v` is a sum, else ``(None, None)``."""
-    node, order = v.owner, None
-    if node is not None and isinstance(node.op, DimShuffle):
-        order, node = node.op.new_order, node.inputs[0].owner
-    return (node, order) if node is not None and isinstance(node.op, Sum) else (None, None)
 
 
 def _terms(v: Any) -> list[Any]:
@@ -254,10 +247,7 @@ def local_log_sum_weighted_exp(node: Any) -> Any:
         return False
     shapes = node.inputs[0].owner.inputs
     xs = [masked(*part, term) for part, term in zip(parts, shapes, strict=True)]
-    shift = xs[0]
-    for x in xs[1:]:
-        shift = T.maximum(shift, x)
-    shift = finite(shift)
+    shift = finite(reduce(T.maximum, xs))
     terms = [quotient([*p[1], T.exp(x - shift)], p[2], x.type.dtype) for p, x in zip(parts, xs, strict=True)]
     return replacement(node, shift + T.log(T.add(*terms)))
 

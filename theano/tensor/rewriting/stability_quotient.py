@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from itertools import product as pairs
 from typing import Any
 
@@ -137,10 +138,7 @@ def _exp_over_sum_of_exps(node: Any, top: list[Any], bottom: list[Any]) -> Any:
             if _share_a_shift(terms):
                 continue
             inside = [masked(*p, term) for p, term in zip(parts, inner.inputs, strict=True)] if is_weighted else terms
-            shift = inside[0]
-            for t in inside[1:]:
-                shift = T.maximum(shift, t)
-            shift = finite(shift)
+            shift = finite(reduce(T.maximum, inside))
             shifted = [quotient([*p[1], T.exp(t - shift)], p[2], t.type.dtype) for p, t in zip(parts, inside, strict=True)]
             # An exponential that counts for nothing must not become infinite: 0 times infinity is NaN.
             counted = inside[i] if all(any(f is g for g in rest) for f in parts[i][1]) else x

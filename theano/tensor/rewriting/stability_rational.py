@@ -16,7 +16,7 @@ from theano.tensor.rewriting.registry import register_specialize, register_stabi
 from theano.tensor.rewriting.stability import log_cosh
 from theano.tensor.rewriting.stability_complement import sigmoid_slope
 from theano.tensor.rewriting.stability_log import log_1_minus_tanh
-from theano.tensor.rewriting.terms import as_scalar_constant, is_elemwise, product_of, replacement
+from theano.tensor.rewriting.terms import as_scalar_constant, is_elemwise, product_of, repeated_constant, replacement
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -194,8 +194,7 @@ class _Tree:
 
     def _of(self, v: Any) -> Groups:
         one = {0: _fraction(1)}
-        repeated = v.owner is not None and isinstance(v.owner.op, T.Alloc)
-        constant = as_scalar_constant(v.owner.inputs[0] if repeated else v)
+        constant = repeated_constant(v)
         if constant is not None:
             if not np.isfinite(constant):
                 raise _TooMuch

@@ -14,12 +14,9 @@ from theano.tensor.nnet.rewriting import _along, _summed_axes, _unshifted
 from theano.tensor.nnet.softmax import LogSoftmaxGrad, SoftmaxGrad, is_softmax, logsoftmax_grad, softmax_grad, softmax_op
 from theano.tensor.rewriting.registry import register_canonicalize
 from theano.tensor.rewriting.stability_log import fraction, quotient
-from theano.tensor.rewriting.terms import argument_of, as_scalar_constant, replacement
+from theano.tensor.rewriting.terms import argument_of, flat_factors, repeated_constant, replacement
 
 _Fraction = tuple[list[Any], list[Any]]
-
-#: Products of more factors are not taken apart further.
-_FACTORS = 16
 
 
 def _bare(v: Any) -> Any:
@@ -44,31 +41,7 @@ def _summed(v: Any) -> tuple[Any, int] | None:
 def _opened(v: Any) -> _Fraction:
     """The factors of `v` above and below the line, also those of products among them; a square is two."""
     top, bottom = fraction(_bare(v))
-    return _flat(top), _flat(bottom)
-
-
-def _flat(factors: list[Any]) -> list[Any]:
-    result, todo = [], list(reversed(factors))
-    while todo:
-        f = todo.pop()
-        node = f.owner if f.type.dtype.startswith("float") and len(result) < _FACTORS else None
-        if node is not None and node.op == T.mul:
-            todo.extend(reversed(node.inputs))
-        elif node is not None and node.op == T.sqr:
-            todo += [node.inputs[0]] * 2
-        elif node is not None and node.op == T.neg:
-            todo += [node.inputs[0], T.constant(np.asarray(-1, dtype=f.type.dtype))]
-        else:
-            result.append(f)
-    return result
-
-
-def _constant(v: Any) -> float | None:
-    """The number that `v` is, or repeats."""
-    if v.owner is not None and isinstance(v.owner.op, T.Alloc):
-        v = v.owner.inputs[0]
-    value = as_scalar_constant(v)
-    return None if value is None else float(value)
+    return flat_factors(top), flat_factors(bottom)
 
 
 def _without(factors: list[Any], v: Any) -> list[Any] | None:
@@ -84,8 +57,9 @@ def _split(parts: _Fraction) -> tuple[float, list[Any]]:
     value, counts = 1.0, {}
     for side, factors in ((1, parts[0]), (-1, parts[1])):
         for f in factors:
-            c = _constant(f)
-            if c is not None:
+            constant = repeated_constant(f)
+            if constant is not None:
+                c = float(constant)
                 value = value * c if side > 0 else value / c if c else np.nan
             else:
                 f = _bare(f)

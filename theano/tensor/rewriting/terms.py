@@ -152,6 +152,38 @@ def factors_of(v: Any) -> list[Any]:
     return list(v.owner.inputs) if v.type.dtype in T.float_dtypes and is_elemwise(v.owner, T.mul) else [v]
 
 
+def flat_factors(factors: Sequence[Any], most: int = 16) -> list[Any]:
+    """`factors` with those of the products, negatives and squares among them, which other expressions may use too.
+
+    Parameters
+    ----------
+    factors : sequence of TensorVariable
+        What is taken apart.
+    most : int, optional
+        From so many factors on the rest stays as it is.
+    """
+    result, todo = [], list(reversed(factors))
+    while todo:
+        f = todo.pop()
+        # The product of integers may have wrapped around.
+        node = f.owner if f.type.dtype in T.float_dtypes and len(result) < most else None
+        if node is not None and node.op == T.mul:
+            todo.extend(reversed(node.inputs))
+        elif node is not None and node.op == T.sqr:
+            todo += [node.inputs[0]] * 2
+        elif node is not None and node.op == T.neg:
+            todo += [node.inputs[0], T.constant(np.asarray(-1, dtype=f.type.dtype))]
+        else:
+            result.append(f)
+    return result
+
+
+def repeated_constant(v: Any) -> Any:
+    """The number that `v` is, or repeats, as `as_scalar_constant` returns it."""
+    node = v.owner
+    return as_scalar_constant(node.inputs[0] if node is not None and isinstance(node.op, T.Alloc) else v)
+
+
 def product_of(factors: Sequence[Any]) -> Any:
     """The product of `factors`; None if there is none."""
     return None if not factors else factors[0] if len(factors) == 1 else T.mul(*factors)
