@@ -40,3 +40,7 @@ def test_sums_of_repetitions_of_one_number_stay_one_number():
         assert ops.count("Shape_i") == lengths
         assert "DimShuffle" not in ops
         assert len(ops) - lengths == wanted.ndim % 2 + 2
+
+
+def test_dimensions_are_shuffled_once_outside_of_graphs_too():
+    assert T.opt.apply_local_dimshuffle_lift(m.T.T) is m

@@ -151,7 +151,7 @@ def will_be_met(node: Any, dots: bool = False) -> bool:
     """
     out = node.outputs[0]
     for _ in range(LOOK_UP):
-        if len(out.clients) != 1:
+        if len(getattr(out, "clients", ())) != 1:
             return False
         client = out.clients[0][0]
         if client == "output":
