@@ -2,6 +2,8 @@
 
 import concurrent.futures
 import os
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -42,6 +44,22 @@ def test_more_threads_than_cores(threads, own_threads):  # noqa: F811
             np.testing.assert_array_equal(f(*values), expected)
 
 
+@pytest.mark.parametrize("shape", [(997, 1500), (1501, 33, 31)])
+def test_sums_of_rows_that_are_not_contiguous(shape, own_threads):  # noqa: F811
+    """They are gathered in pieces, which must not depend on where the rows are cut between many threads."""
+    x, y = (T.TensorType("float64", (False,) * len(shape))() for _ in range(2))
+    f = all_native([x, y], [T.sqr(x - y).sum(axis=0), (1 + T.tanh(x) * y / 100).prod(axis=0)])
+    a, b = np.random.default_rng(1).standard_normal((2, *shape))
+    values = np.asfortranarray(a), b[::-1]
+    results = []
+    for threads in (1, 2, 17, 40, 200):
+        runtime.set_threads(threads)
+        results.append(f(*values))
+    for result in results[1:]:
+        np.testing.assert_array_equal(result[0], results[0][0])
+        np.testing.assert_array_equal(result[1], results[0][1])
+
+
 def test_callers_share_the_workers(own_threads):  # noqa: F811
     """Eight callers on a pool of a few workers, whose number changes meanwhile."""
     made = programs()
@@ -58,6 +76,30 @@ def test_callers_share_the_workers(own_threads):  # noqa: F811
 
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(call, range(8), timeout=120)) == 240
+
+
+ON_A_SMALL_STACK = """
+import threading
+import numpy as np
+import theano, theano.tensor as T
+x, y = T.dtensor3s("x", "y")
+f = theano.function([x, y], [T.batched_dot(x, y), T.tanh(x * y.dimshuffle(0, 2, 1)).sum(axis=1)])
+a, b, results = np.ones((8, 300, 200)), np.ones((8, 200, 300)), []
+f(a, b)
+threading.stack_size(65536)
+thread = threading.Thread(target=lambda: results.append(f(a, b)))
+thread.start()
+thread.join()
+assert (results[0][0] == 200).all()
+"""
+
+
+@pytest.mark.skipif(bool(os.environ.get("LD_PRELOAD")), reason="sanitizers take more of a stack")
+@pytest.mark.parametrize("threads", [1, 4])
+def test_a_small_stack(threads):
+    """A loop, and one that a task runs, take little of their caller's stack."""
+    env = dict(os.environ, THEANO_FLAGS=f"{os.environ.get('THEANO_FLAGS', '')},threads={threads}".lstrip(","))
+    subprocess.run([sys.executable, "-c", ON_A_SMALL_STACK], env=env, check=True, timeout=120)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")

@@ -172,6 +172,20 @@ static size_t acc_total(const ThnKernel *k)
 
 /* ---- reductions along rows */
 
+static thn_intp chunk_length(thn_intp n)
+{
+    thn_intp c = (n + THN_LANES - 1) / THN_LANES;
+    c = (c + 2047) / 2048 * 2048;
+    return c < CHUNK ? CHUNK : c;
+}
+
+/* Rows that are taken at a time, at most. Gathered tiles are a few cache lines wide. */
+static thn_intp rows_together(const ThnPlan *p)
+{
+    const thn_intp most = p->inner > chunk_length(p->inner) ? 1 : p->buffered ? 32 : ROWS, n = p->outer.shape[p->outer.n - 1];
+    return n < most ? n : most;
+}
+
 /* Elements [e0, e1) of m rows at q (strides s) into lanes j.. of acc. */
 static void reduce_rows(const ThnPlan *p, char **q, const thn_intp *s, thn_intp m, thn_intp e0, thn_intp e1, char *acc, thn_intp j,
                         char *buf, char *spare)
@@ -192,7 +206,8 @@ static void reduce_rows(const ThnPlan *p, char **q, const thn_intp *s, thn_intp 
         return;
     }
     const Dims *g = &p->in;
-    const thn_intp tile = PIECE / m > 0 ? PIECE / m : 1, run = p->segmented ? g->shape[g->n - 1] : 0;
+    /* Not by m: where the rows are cut between tasks must change no result. */
+    const thn_intp tile = PIECE / rows_together(p), run = p->segmented ? g->shape[g->n - 1] : 0;
     for (thn_intp e = e0, n; e < e1; e += n) {
         n = run ? run - e % run : tile;
         n = e1 - e < n ? e1 - e : n;
@@ -233,13 +248,6 @@ static void reduce_rows(const ThnPlan *p, char **q, const thn_intp *s, thn_intp 
     }
 }
 
-static thn_intp chunk_length(thn_intp n)
-{
-    thn_intp c = (n + THN_LANES - 1) / THN_LANES;
-    c = (c + 2047) / 2048 * 2048;
-    return c < CHUNK ? CHUNK : c;
-}
-
 /* Rows [r0, r1), every chunk of them. */
 static int reduce_row_range(const ThnPlan *p, thn_intp r0, thn_intp r1)
 {
@@ -255,8 +263,7 @@ static int reduce_row_range(const ThnPlan *p, thn_intp r0, thn_intp r1)
         return -1;
     }
     char *spare = acc + acc_bytes, *buf = spare + acc_bytes;
-    /* Gathered tiles are a few cache lines wide. */
-    const thn_intp most = p->inner > chunk ? 1 : p->buffered ? 32 : ROWS;
+    const thn_intp most = rows_together(p);
     thn_strides_along(g, g->n - 1, ops, s1);
     memcpy(ptr, p->ptr, ops * sizeof(char *));
     thn_seek(g, g->n, r0, ops, ptr, idx);
@@ -496,7 +503,7 @@ static void column_rows_task(void *ctx, long task)
     thn_seek(g, nd, r0, ops, ptr, idx);
     l.row_ptr = ptr;
     for (thn_intp r = r0; r < r1; r++) {
-        /* With several tasks the pool is taken: what is inside runs in this thread. */
+        /* With several tasks what is inside is no loop for several threads. */
         columns_of_row(&l, r1 - r0 == rows ? p->work / (double)rows : 0.0);
         if (r + 1 < r1) {
             thn_step(g, nd, ops, ptr, idx);

@@ -59,10 +59,10 @@ typedef struct {
 typedef struct {
     _Alignas(LINE) thn_task_fn fn;
     void *ctx;
-    long ntasks, group;     /* tasks that are taken together: 1 but for more than 2^31 */
+    long ntasks, group; /* tasks that are taken together: 1 but for more than 2^31 */
     int helpers;
-    short ids[MAX_THREADS]; /* of the workers; the first has the second share */
-    Share shares[MAX_THREADS];
+    short *ids;         /* of the workers; the first has the second share */
+    Share *shares;
 } Job;
 
 /* What a worker does: IDLE or ASLEEP; or a job's address and what became of it, none of these: claimed, not to be begun. */
@@ -358,7 +358,8 @@ static void post(Job *job)
         atomic_init(&job->shares[k].left, to << 32 | from);
         atomic_init(&job->shares[k].finished, 0);
     }
-    for (int k = 0; k < job->helpers; k++) {
+    /* The last first: whoever begins wakes others behind it, and these have to be posted by then. */
+    for (int k = job->helpers - 1; k >= 0; k--) {
         atomic_fetch_or_explicit(&workers[job->ids[k]].state, POSTED, memory_order_release);
     }
     wake_next(job, 0);
@@ -388,28 +389,38 @@ static void end(Job *job)
     }
 }
 
-void thn_parallel(long ntasks, thn_task_fn fn, void *ctx)
+static void run_alone(long ntasks, thn_task_fn fn, void *ctx)
 {
-    const int threads = atomic_load_explicit(&wanted, memory_order_relaxed);
-    Job job;
-    job.helpers = 0;
-    if (threads > 1 && ntasks > 1) {
-        claim_workers(&job, ntasks < threads ? (int)ntasks - 1 : threads - 1);
+    for (long t = 0; t < ntasks; t++) {
+        fn(ctx, t);
     }
+}
+
+/* Stacks may be small and tasks run loops themselves, so the job has no more room than `most` helpers need. */
+static void run_shared(long ntasks, thn_task_fn fn, void *ctx, int most)
+{
+    short ids[most];
+    Share shares[most + 1];
+    Job job = {.fn = fn, .ctx = ctx, .ntasks = ntasks, .group = ntasks / INT32_MAX + 1, .ids = ids, .shares = shares};
+    claim_workers(&job, most);
     if (job.helpers == 0) {
-        for (long t = 0; t < ntasks; t++) {
-            fn(ctx, t);
-        }
+        run_alone(ntasks, fn, ctx);
         return;
     }
-    job.fn = fn;
-    job.ctx = ctx;
-    job.ntasks = ntasks;
-    job.group = ntasks / INT32_MAX + 1;
     send_away(&job);
     post(&job);
     run_shares(&job, 0);
     end(&job);
+}
+
+void thn_parallel(long ntasks, thn_task_fn fn, void *ctx)
+{
+    const int threads = atomic_load_explicit(&wanted, memory_order_relaxed);
+    if (threads > 1 && ntasks > 1) {
+        run_shared(ntasks, fn, ctx, ntasks < threads ? (int)ntasks - 1 : threads - 1);
+    } else {
+        run_alone(ntasks, fn, ctx);
+    }
 }
 
 void thn_set_threads(int n)
