@@ -53,8 +53,14 @@ theano.tensor.nnet.ctc theano.tensor.nnet.conv3d2d theano.tensor.signal.pool the
 theano.misc theano.d3viz theano.d3viz.d3viz theano.compile.builders theano.misc.pkl_utils theano.sandbox.rng_mrg
 """
 USERS = set(_USERS.split())
-#: They need what a test cannot have: a run of all tests, a file that is left behind, a kind of pickle that is no longer made.
-WITHOUT_EXAMPLE = {"theano.test", "theano.misc.pkl_utils.load_reduce"}
+#: They need what a test cannot have: a run of all tests, processes of their own, many seconds.
+WITHOUT_EXAMPLE = {
+    "theano.test",
+    "theano.distributed.ray_actor",
+    "theano.misc.check_blas.test",
+    "theano.misc.check_blas.jobman_job",
+    "theano.misc.elemwise_openmp_speedup.runScript",
+}
 #: How a neighbour differs from what is described, instead of a summary.
 _RELATION = re.compile("(The same|All|For|With|An instance) ")
 _NOWHERE = object()
@@ -225,7 +231,7 @@ def _describes_itself(value: Any) -> bool:
 
 
 def _has_example(path: str, value: Any) -> bool:
-    """Whether a function, a class or an Op has one; rewrites, which are neither, stand on their page with before and after."""
+    """Whether a function, a class or an Op has one; rewrites, which are neither, are shown on a page of their own."""
     import theano
 
     if not (inspect.isfunction(value) or inspect.isclass(value) or isinstance(value, theano.Op)):

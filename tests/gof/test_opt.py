@@ -16,6 +16,7 @@ from theano.gof.graph import Apply
 from theano.gof.opt import (
     EquilibriumOptimizer,
     FromFunctionOptimizer,
+    GraphToGPULocalOptGroup,
     LocalOptGroup,
     LocalOptimizer,
     MergeOptimizer,
@@ -856,3 +857,26 @@ def test_optimizers_bring_what_makes_replacements(xyz, optimizer):
     optimizer.optimize(fgraph)
     assert len(fgraph.apply_nodes) == (2 if isinstance(optimizer, MergeOptimizer) else 4)
     assert hasattr(fgraph, "replace_validate")
+
+
+class _Told(LocalOptimizer):
+    """Of another signature, as the original's rewrites for a device had: says what it was called with."""
+
+    def __init__(self, answer):
+        self.answer = answer
+
+    def tracks(self):
+        return [neg]
+
+    def transform(self, op, context_name, inputs, outputs):
+        return self.answer and (self.answer, op, context_name, inputs, outputs)
+
+
+def test_a_group_for_a_device_asks_its_members_in_order():
+    x = float64("x")
+    y = neg(x)
+    group = GraphToGPULocalOptGroup(_Told(None), _Told("first"), _Told("second"))
+    assert group.transform(neg, "dev0", [x], [y]) == ("first", neg, "dev0", [x], [y])
+    assert group.transform(identity, "dev0", [x], [y]) is None
+    with pytest.raises(ValueError, match="apply_all_opts"):
+        GraphToGPULocalOptGroup(apply_all_opts=True)

@@ -31,6 +31,15 @@ class OpWiseCLinker(NativeLinker):
     --------
     theano.DualLinker : Runs each node by its `perform` and by compiled code, and compares.
     theano.CLinker : Compiles the C code that the Ops of a graph bring themselves, to one function.
+
+    Examples
+    --------
+    >>> from theano.gof import FunctionGraph
+    >>> from theano.scalar import float64
+    >>> x, y = float64("x"), float64("y")
+    >>> linker = OpWiseCLinker().accept(FunctionGraph([x, y], [x * y + x]))
+    >>> float(linker.make_function()(3.0, 4.0))
+    15.0
     """
 
     def __init__(
@@ -71,6 +80,18 @@ class DualLinker(WrapLinker):
     --------
     theano.PerformLinker : Runs the nodes in order, each by its Op's `perform`.
     theano.OpWiseCLinker : The native linker, under the name of the linker that compiled Ops one by one.
+
+    Examples
+    --------
+    >>> from theano.gof import FunctionGraph
+    >>> from theano.scalar import float64
+    >>> def tell(by_perform, by_c):
+    ...     print(float(by_perform[0]), float(by_c[0]))
+    >>> x, y = float64("x"), float64("y")
+    >>> linker = DualLinker(checker=tell).accept(FunctionGraph([x, y], [x * y + x]))
+    >>> _ = linker.make_function()(3.0, 4.0)
+    12.0 12.0
+    15.0 15.0
     """
 
     def __init__(self, checker: Callable[[Any, Any], None] = _check_equal, schedule: Callable | None = None):

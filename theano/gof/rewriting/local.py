@@ -409,10 +409,15 @@ class GraphToGPULocalOptGroup(LocalOptGroup):
 
     Examples
     --------
-    >>> GraphToGPULocalOptGroup(apply_all_opts=True)
-    Traceback (most recent call last):
-        ...
-    ValueError: GraphToGPULocalOptGroup does not support apply_all_opts
+    >>> import theano.tensor as T
+    >>> class Moved(LocalOptimizer):
+    ...     def tracks(self):
+    ...         return [T.exp]
+    ...     def transform(self, op, context_name, inputs, outputs):
+    ...         return f"exp on {context_name}"
+    >>> x = T.vector("x")
+    >>> GraphToGPULocalOptGroup(Moved()).transform(T.exp, "dev0", [x], [T.exp(x)])
+    'exp on dev0'
     """
 
     def __init__(self, *optimizers: Any, **kwargs: Any):
@@ -421,7 +426,7 @@ class GraphToGPULocalOptGroup(LocalOptGroup):
             raise ValueError("GraphToGPULocalOptGroup does not support apply_all_opts")
 
     def transform(self, op, context_name, inputs, outputs) -> Any:  # type: ignore[override]
-        for opt in self._in_order(self.index.find(op)):
+        for opt in sorted(self.index.find(op), key=self._rank.__getitem__):
             new = opt.transform(op, context_name, inputs, outputs)
             if new:
                 return new

@@ -204,9 +204,14 @@ void thn_draw_integers(const ThnDraw *d)
         uint64_t most = (uint64_t)param[1].i8[0] - (uint64_t)param[0].i8[0], mask = mask_of(most);
         int64_t *const to = room_for(d, out, &drawn, NPY_INT64);
         if (w.same[0] && w.same[1] && most && most <= UINT32_MAX) {
+            /* Numbers that are beyond are overwritten by the next: a branch would be mispredicted as often as they come. */
             const uint64_t low = (uint64_t)param[0].i8[0];
-            for (npy_intp i = 0; i < n; i++) {
-                to[i] = (int64_t)(low + at_most_32(d->bits, (uint32_t)most, (uint32_t)mask));
+            uint32_t (*const next)(void *) = d->bits->next_uint32;
+            void *const state = d->bits->state;
+            for (npy_intp i = 0; i < n;) {
+                const uint32_t value = next(state) & (uint32_t)mask;
+                to[i] = (int64_t)(low + value);
+                i += value <= (uint32_t)most;
             }
             out = put(d, out, n, to, NPY_INT64);
             continue;
