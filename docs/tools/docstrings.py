@@ -1,6 +1,6 @@
 """What is wrong with the docstrings of public names, by the rules of numpydoc: ``python docs/tools/docstrings.py [MODULE ...]``.
 
-Besides, functions that raise errors say so, and the names under See Also exist.
+Besides, functions that raise errors say so, and the names under See Also exist and have their own summaries there.
 
 With ``--run`` their examples are run, and what they print compared with what stands there.
 The names are those of the reference: functions, classes and Ops. All have their parameters and what they return explained, and
@@ -61,6 +61,9 @@ WITHOUT_EXAMPLE = {
     "theano.misc.check_blas.jobman_job",
     "theano.misc.elemwise_openmp_speedup.runScript",
 }
+#: How a neighbour differs from what is described, instead of a summary.
+_RELATION = re.compile("(The same|All|For|With|An instance) ")
+_NOWHERE = object()
 
 
 def _excused(code: str, message: str, value: Any) -> bool:
@@ -146,15 +149,52 @@ def run(modules: set[str] | None = None) -> tuple[int, int]:
     return seen, runner.summarize().failed
 
 
+def _neighbours(text: str) -> list[tuple[list[str], str]]:
+    """The entries under See Also: names, and what is said of them."""
+    section = re.search(r"^See Also\n-+\n(.*?)(?:\n\n(?=\w+[\w ]*\n-)|\Z)", text, re.S | re.M)
+    entries = re.findall(r"^(\S[^:]*?)(?: :(.*(?:\n .*)*))?$", section[1], re.M) if section else []
+    return [([name.strip().strip("`") for name in names.split(",") if name.strip()], text) for names, text in entries]
+
+
 def _neighbours_that_do_not_exist(text: str, module: str) -> list[str]:
     """The names under See Also that nothing has: of this package by their path, of others by importing these."""
-    section = re.search(r"^See Also\n-+\n(.*?)(?:\n\n(?=\w+[\w ]*\n-)|\Z)", text, re.S | re.M)
-    entries = re.findall(r"^(\S[^:]*?)(?: :.*)?$", section[1], re.M) if section else []
-    names = [name.strip().strip("`") for entry in entries for name in entry.split(",")]
-    return [name for name in names if name and not (_exists(name) or _exists(f"{module}.{name}"))]
+    return [name for names, _ in _neighbours(text) for name in names if _find(name, module) is _NOWHERE]
 
 
-def _exists(path: str) -> bool:
+def _neighbours_that_say_otherwise(text: str, module: str) -> list[tuple[str, str]]:
+    """The functions, classes and Ops of this package that See Also describes in other words than they do, and these.
+
+    It may shorten them, or say how a neighbour differs from what has the section.
+    """
+    import theano
+
+    found = []
+    for names, told in _neighbours(text):
+        for name in names:
+            value = _find(name, module)
+            described = inspect.isfunction(value) or inspect.isclass(value) or isinstance(value, theano.Op)
+            if not described or not (getattr(value, "__module__", None) or "").startswith("theano"):
+                continue
+            summary = (inspect.getdoc(value) or "").partition("\n\n")[0]
+            said, summary = _plain(told), _plain(summary)
+            begins = summary.startswith(said) and (said == summary or summary[len(said)] in ".:;,")
+            if said and not begins and not _RELATION.match(said):
+                found.append((name, summary))
+    return found
+
+
+def _plain(sentence: str) -> str:
+    """A sentence in one line, without the full stop and the roles of names."""
+    return re.sub(":[a-z]+:(?=`)", "", " ".join(sentence.split())).removesuffix(".")
+
+
+def _find(name: str, module: str) -> Any:
+    """What has a name, by its path or within a module."""
+    value = _value(name)
+    return _value(f"{module}.{name}") if value is _NOWHERE else value
+
+
+def _value(path: str) -> Any:
     parts = path.split(".")
     for count in range(len(parts) - 1, 0, -1):
         try:
@@ -165,9 +205,9 @@ def _exists(path: str) -> bool:
             for part in parts[count:]:
                 value = getattr(value, part)
         except AttributeError:
-            return False
-        return True
-    return False
+            return _NOWHERE
+        return value
+    return _NOWHERE
 
 
 def _raises(function: Any) -> bool:
@@ -233,6 +273,8 @@ def wrong(modules: set[str] | None = None) -> list[str]:
             problems.append(f"{path} raises errors and has no section Raises")
         # A name that is a class's own is looked for in the class's module.
         problems += [f"{path}: no {name} (See Also)" for name in _neighbours_that_do_not_exist(text, module)]
+        others = _neighbours_that_say_otherwise(text, module)
+        problems += [f"{path}: {name} is not what See Also says, but: {summary}" for name, summary in others]
     return problems
 
 

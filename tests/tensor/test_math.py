@@ -120,6 +120,8 @@ def test_operations_describe_themselves():
     assert "numpy.arctan2" in text
     assert "Of any dtype" in T.exp.__doc__ and ">>> T.exp([0.5, 1.0]).eval()\narray([1.64872127, 2.71828183])" in T.exp.__doc__
     assert "of dtype bool" in T.lt.__doc__
+    # What an operation is computed by, where that is a function of this package, is no neighbour for users.
+    assert "numpy.exp : The same of arrays." in T.exp.__doc__ and "theano.scalar" not in T.chi2sf.__doc__ + T.complex.__doc__
     assert T.Elemwise(theano.scalar.exp).__doc__ == T.Elemwise.__doc__
     # What an operation in place shows is where its result lies.
     assert ">>> f(value) is value, value\n(True, array([1.64872127, 2.71828183]))" in inplace.exp_inplace.__doc__

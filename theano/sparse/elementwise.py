@@ -931,7 +931,7 @@ def sub(x: Any, y: Any) -> Variable:
 
     See Also
     --------
-    add : The sum, and what is sparse.
+    add : Return the sum of two matrices, at least one of which is sparse.
 
     Examples
     --------
@@ -959,7 +959,7 @@ def mul(x: Any, y: Any) -> Variable:
 
     See Also
     --------
-    dot : The product of matrices.
+    dot : Return the product of two matrices, or a matrix and a vector, at least one of which is sparse.
 
     Examples
     --------

@@ -74,8 +74,8 @@ def _maker(word: str, what: str) -> Any:
 
     See Also
     --------
-    theano.tensor.tensor : Return a variable of a dtype and a broadcast pattern.
-    theano.tensor.TensorType : The type of arrays.
+    theano.tensor.tensor : Return a variable of ``TensorType(*args, **kwargs)``; the keyword ``name`` names it.
+    theano.tensor.TensorType : The type of variables whose values are NumPy arrays of one dtype and rank.
 
     Examples
     --------

@@ -97,8 +97,8 @@ class Elemwise(Op):
 
     See Also
     --------
-    theano.tensor.CAReduce : A reduction of tensors along dimensions by a scalar op.
-    theano.tensor.DimShuffle : Reorders, drops and adds dimensions.
+    theano.tensor.CAReduce : The reduction of a tensor by a scalar op, along some or all dimensions.
+    theano.tensor.DimShuffle : A view of a tensor with its dimensions permuted, dropped, and new ones of length 1 inserted.
 
     Examples
     --------

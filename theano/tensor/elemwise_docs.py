@@ -178,7 +178,7 @@ def _value(x: Any) -> np.ndarray:
 def _same_elsewhere(op: Any) -> str | None:
     """The function of NumPy or SciPy that an operation is named after."""
     name = (op.nfunc_spec or (None,))[0]
-    if name is None:
+    if name is None or name.startswith("theano."):
         return None
     module, _, attribute = name.rpartition(".")
     try:

@@ -28,8 +28,7 @@ class LocalOptimizer:
 
     See Also
     --------
-    theano.tensor.nnet.softmax_simplifier : A rewrite of quotients of exponentials into the softmax.
-    theano.tensor.nnet.softmax : Return ``exp(c) / sum(exp(c))`` of each row of a matrix, computed without overflow.
+    theano.tensor.raw_random.local_optimizer : Decorator that makes a `LocalOptimizer` of a function of an Apply node.
     theano.gof.LocalOptGroup : Several local optimizers as one: the first that changes the node wins.
 
     Examples

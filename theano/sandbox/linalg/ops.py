@@ -210,7 +210,18 @@ class HintsFeature:
 
 
 class HintsOptimizer(Optimizer):
-    """Attaches a :class:`HintsFeature` to the graph."""
+    """Attaches a :class:`HintsFeature` to the graph.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dmatrix("x")
+    >>> fgraph = theano.gof.FunctionGraph([x], [psd(x)], clone=False)
+    >>> HintsOptimizer().optimize(fgraph)
+    >>> hints(x)
+    {'psd': True, 'symmetric': True}
+    """
 
     def add_requirements(self, fgraph: Any) -> None:
         fgraph.attach_feature(HintsFeature())

@@ -26,6 +26,19 @@ class ScanMitMotToSitSot(ScanOptimizer):
     The gradient of a state that reaches one step back is a mit_mot: it reads what is complete, and adds to what comes
     next in a buffer that holds the gradients from outside. As a sit_sot it reads these as a sequence; or not at all
     where only the last value of the state has one. Then it needs memory for one step, if nothing takes the others.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> from theano.gof.opt import in2out
+    >>> x, s = T.dvector("x"), T.dscalar("s")
+    >>> y, _ = theano.scan(lambda a, s: T.tanh(a + s), x, s)
+    >>> fgraph = theano.gof.FunctionGraph([x, s], [T.grad(y[-1], s)])
+    >>> _ = in2out(ScanMitMotToSitSot()).optimize(fgraph)
+    >>> (loop,) = (node for node in fgraph.apply_nodes if getattr(node.op, "name", "") == "grad_of_scan_fn")
+    >>> loop.op.n_mit_mot, loop.op.n_sit_sot
+    (0, 1)
     """
 
     def rewrite(self, loop: Loop) -> Any:

@@ -41,6 +41,19 @@ class ScanInplaceOptimizer(Optimizer):
     ----------
     typeInfer, gpua_flag, gpu_flag : object
         Accepted for the sake of the original's signature, without effect.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> from theano.scan_module.scan_op import Scan
+    >>> x = T.dscalar("x")
+    >>> y, _ = theano.scan(lambda a: 2 * a, outputs_info=x, n_steps=5)
+    >>> fgraph = theano.gof.FunctionGraph([x], [y])
+    >>> ScanInplaceOptimizer().optimize(fgraph)
+    >>> (loop,) = (node for node in fgraph.apply_nodes if isinstance(node.op, Scan))
+    >>> loop.op.destroy_map
+    {0: [1]}
     """
 
     def __init__(self, typeInfer: Any = None, gpua_flag: bool = False, gpu_flag: bool = False):

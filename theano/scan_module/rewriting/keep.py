@@ -36,6 +36,18 @@ class ScanKeepValues(Optimizer):
     The gradient of a loop is a loop that goes through the same steps backwards, and needs results of these steps that
     are no outputs, such as the gates of an LSTM. They become outputs if computing them takes more than additions and
     multiplications.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> y, _ = theano.scan(lambda a: T.sin(T.exp(a)), outputs_info=x, n_steps=5)
+    >>> fgraph = theano.gof.FunctionGraph([x], [T.grad(y[-1], x)])
+    >>> ScanKeepValues().optimize(fgraph)
+    >>> (loop,) = (node for node in fgraph.apply_nodes if getattr(node.op, "name", "") == "scan_fn")
+    >>> [theano.pp(v) for v in loop.op.outputs]
+    ['sin(exp(x[t-1]))', 'exp(x[t-1])']
     """
 
     def apply(self, fgraph: Any) -> None:

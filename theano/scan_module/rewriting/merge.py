@@ -16,6 +16,20 @@ class ScanMerge(Optimizer):
 
     For loops with the same number of steps and the same options, none of which depends on another. Loops with a condition
     need the same one, computed from the same sequences and arguments.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> from theano.scan_module.scan_op import Scan
+    >>> x = T.dscalar("x")
+    >>> double, _ = theano.scan(lambda a: 2 * a, outputs_info=x, n_steps=5)
+    >>> square, _ = theano.scan(lambda a: a * a, outputs_info=x, n_steps=5)
+    >>> fgraph = theano.gof.FunctionGraph([x], [double, square])
+    >>> ScanMerge().optimize(fgraph)
+    >>> (loop,) = (node for node in fgraph.apply_nodes if isinstance(node.op, Scan))
+    >>> len(loop.op.outputs)
+    2
     """
 
     def belongs_to_set(self, node: Apply, set_nodes: Sequence[Apply]) -> bool:

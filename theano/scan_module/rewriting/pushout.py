@@ -52,6 +52,19 @@ class PushOutNonSeqScan(ScanOptimizer):
 
     Computation that depends on non-sequences only is done once, before the loop; so are the shapes of sequences and
     states. An output that is the same at all steps needs no loop.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> from theano.gof.opt import in2out
+    >>> x, w = T.dvector("x"), T.dscalar("w")
+    >>> y, _ = theano.scan(lambda a, w: a * T.exp(w), x, non_sequences=w)
+    >>> fgraph = theano.gof.FunctionGraph([x, w], [y])
+    >>> _ = in2out(PushOutNonSeqScan()).optimize(fgraph)
+    >>> loop = fgraph.outputs[0].owner
+    >>> theano.pp(loop.op.outputs[0]), theano.pp(loop.inputs[-1])
+    ('(x[t] * <TensorType(float64, scalar)>)', 'exp(w)')
     """
 
     def rewrite(self, loop: Loop) -> Any:
@@ -191,6 +204,20 @@ class PushOutSeqScan(ScanOptimizer):
     Computation that depends on sequences and non-sequences only is done before the loop, by one operation over all
     steps. An output that is such a result needs no loop at all. What is cheap, and computed from what the step reads
     anyway, stays.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> from theano.gof.opt import in2out
+    >>> from theano.scan_module.scan_op import Scan
+    >>> x, s = T.dvector("x"), T.dscalar("s")
+    >>> y, _ = theano.scan(lambda a, s: T.exp(a) * s, x, s)
+    >>> fgraph = theano.gof.FunctionGraph([x, s], [y])
+    >>> _ = in2out(PushOutSeqScan()).optimize(fgraph)
+    >>> (loop,) = (node for node in fgraph.apply_nodes if isinstance(node.op, Scan))
+    >>> theano.pp(loop.op.outputs[0]), theano.pp(loop.inputs[1])
+    ('(<TensorType(float64, scalar)> * s[t-1])', 'exp(x[Constant{0}:])')
     """
 
     cumulates = False
@@ -279,6 +306,18 @@ class ScanCumulate(PushOutSeqScan):
     """``scan(lambda x, s: s + x, x, s)[1:] -> s + cumsum(x)``, and the same for products
 
     Where sums and products are all that the loop computes: what it does besides is best done in the same pass.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> from theano.gof.opt import in2out
+    >>> x, s = T.dvector("x"), T.dscalar("s")
+    >>> y, _ = theano.scan(lambda a, s: s + a, x, s)
+    >>> fgraph = theano.gof.FunctionGraph([x, s], [y])
+    >>> _ = in2out(ScanCumulate()).optimize(fgraph)
+    >>> theano.pp(fgraph.outputs[0])
+    '(s + CumOp{0, add}(x[Constant{0}:]))'
     """
 
     cumulates = True

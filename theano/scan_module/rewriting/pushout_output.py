@@ -119,6 +119,19 @@ class PushOutDot1(ScanOptimizer):
     A state that sums up products, of which only the end is used, as the gradient of a weight matrix: one product of all
     steps takes the place of the sum. The factors become outputs of the loop where they are none. So do other terms whose
     values at all steps are there anyway, such as the gradient of a bias.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> from theano.gof.opt import in2out
+    >>> from theano.scan_module.scan_op import Scan
+    >>> x = T.dmatrix("x")
+    >>> y, _ = theano.scan(lambda a, s: s + T.outer(a, a), x, T.zeros((3, 3)))
+    >>> fgraph = theano.gof.FunctionGraph([x], [y[-1]])
+    >>> _ = in2out(PushOutDot1()).optimize(fgraph)
+    >>> fgraph.outputs[0].owner, [node for node in fgraph.apply_nodes if isinstance(node.op, Scan)]
+    (dot(x[0:].T, x[0:]), [])
     """
 
     def rewrite(self, loop: Loop) -> Any:
@@ -299,6 +312,20 @@ class PushOutScanOutput(ScanOptimizer):
 
     Computation that no step needs, but only what is outside of the loop, is done after it by one operation over all
     steps: products always, what else there is as long as the loop does not have to keep more for it than it does now.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> from theano.gof.opt import in2out
+    >>> from theano.scan_module.scan_op import Scan
+    >>> x, h, v = T.dmatrix("x"), T.dvector("h"), T.dvector("v")
+    >>> (_, y), _ = theano.scan(lambda a, h, v: [T.tanh(a + h), T.dot(h, v)], x, [h, None], v)
+    >>> fgraph = theano.gof.FunctionGraph([x, h, v], [y])
+    >>> _ = in2out(PushOutScanOutput()).optimize(fgraph)
+    >>> (loop,) = (node for node in fgraph.apply_nodes if isinstance(node.op, Scan))
+    >>> [theano.pp(v) for v in loop.op.outputs], fgraph.outputs[0].owner
+    (['tanh((x[t] + h[t-1]))'], dot(Subtensor{int64:int64:}.0, v))
     """
 
     def rewrite(self, loop: Loop) -> Any:

@@ -84,6 +84,22 @@ class ScanSaveMem(ScanOptimizer):
     For a state or an output of which only the last ``k`` values are taken, the loop gets a buffer for those, in which
     later values overwrite earlier ones. What is taken is found at the same place from the end, whatever the number of
     steps, and also if a while loop ends early.
+
+    Examples
+    --------
+    >>> import theano
+    >>> import theano.tensor as T
+    >>> from theano.gof.opt import in2out
+    >>> from theano.scan_module.scan_op import Scan
+    >>> x = T.dscalar("x")
+    >>> y, _ = theano.scan(lambda a: 2 * a, outputs_info=x, n_steps=5)
+    >>> int(y.owner.inputs[0].shape[0].eval({x: 1.0}))
+    6
+    >>> fgraph = theano.gof.FunctionGraph([x], [y[-1]])
+    >>> _ = in2out(ScanSaveMem()).optimize(fgraph)
+    >>> (loop,) = (node for node in fgraph.apply_nodes if isinstance(node.op, Scan))
+    >>> int(loop.inputs[1].shape[0].eval({fgraph.inputs[0]: 1.0}))
+    2
     """
 
     def rewrite(self, loop: Loop) -> Any:

@@ -46,7 +46,7 @@ def _registrar(database: str) -> Callable[..., Any]:
 
     See Also
     --------
-    theano.tensor.raw_random.local_optimizer : Makes a local optimizer of a function.
+    theano.tensor.raw_random.local_optimizer : Decorator that makes a `LocalOptimizer` of a function of an Apply node.
 
     Examples
     --------
