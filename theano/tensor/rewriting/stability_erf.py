@@ -10,16 +10,14 @@ from theano import scalar
 from theano.gof.opt import local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
+from theano.tensor.rewriting import terms as _terms
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize
 from theano.tensor.rewriting.rules import P, rewrite, rule, x
 from theano.tensor.rewriting.terms import (
     argument_of,
     as_scalar_constant,
-    flat_factors,
     float_argument,
     is_elemwise,
-    product_of,
-    repeated_constant,
     replacement,
     signed,
 )
@@ -94,7 +92,7 @@ def _split_constants(factors: list[Any], repeated: bool = False) -> tuple[float,
     """The product of the constants among `factors` that are single numbers, or one number `repeated`, and the other factors."""
     value, rest = 1.0, []
     for f in factors:
-        constant = repeated_constant(f) if repeated or all(f.type.broadcastable) else None
+        constant = _terms.repeated_constant(f) if repeated or all(f.type.broadcastable) else None
         if constant is None:
             rest.append(f)
         else:
@@ -109,7 +107,7 @@ def _scaled(value: float, factors: list[Any], dtype: str) -> Any:
         value = float(whole)
     if value != 1:
         factors = [T.constant(np.asarray(value, dtype=dtype)), *factors]
-    return product_of(factors)
+    return _terms.product_of(factors)
 
 
 @register_stabilize
@@ -152,12 +150,12 @@ def _divides_by_erfc(node: Any, depth: int = 2) -> bool:
 def _opened_fraction(node: Any) -> tuple[list[Any], list[Any]]:
     """The factors of a product or quotient above and below the line."""
     if node.op != T.mul:
-        return flat_factors(node.inputs[:1]), flat_factors(node.inputs[1:])
+        return _terms.flat_factors(node.inputs[:1]), _terms.flat_factors(node.inputs[1:])
     above, below = [], []
-    for v in flat_factors(node.outputs):
+    for v in _terms.flat_factors(node.outputs):
         if _divides_by_erfc(v.owner):
-            above += flat_factors(v.owner.inputs[:-1])
-            below += flat_factors(v.owner.inputs[-1:])
+            above += _terms.flat_factors(v.owner.inputs[:-1])
+            below += _terms.flat_factors(v.owner.inputs[-1:])
         else:
             above.append(v)
     return above, below
@@ -185,16 +183,16 @@ def _with_rates(node: Any) -> Any:
         return False
     new = _scaled(value / divisor * np.pi ** (len(rates) / 2), [*factors, *rates], dtype)
     if others:
-        new = T.true_div(new, product_of(others))
+        new = T.true_div(new, _terms.product_of(others))
     return replacement(node, new)
 
 
 def _erfcx_slope_over_erfcx(node: Any) -> Any:
-    factors = flat_factors(node.inputs[:1])
+    factors = _terms.flat_factors(node.inputs[:1])
     for k, f in enumerate(factors):
         if is_elemwise(f.owner, erfcx_slope) and f.owner.inputs[0] is node.inputs[1].owner.inputs[0]:
             factors[k] = erfc_rate_excess(f.owner.inputs[0])
-            return replacement(node, product_of(factors))
+            return replacement(node, _terms.product_of(factors))
     return False
 
 
@@ -209,13 +207,13 @@ def local_erfc_rate_less_x(node: Any) -> Any:
         return False
     dtype = node.outputs[0].type.dtype
     # The shape of a repeated number is that of the sum.
-    terms = [_split_constants(flat_factors([i]), repeated=True) for i in node.inputs]
+    terms = [_split_constants(_terms.flat_factors([i]), repeated=True) for i in node.inputs]
     if node.op == T.sub:
         terms[1] = -terms[1][0], terms[1][1]
     for i, (a, factors) in enumerate(terms):
         for f in {_identity(f): f for f in factors if is_elemwise(f.owner, erfc_rate, T.erfcx)}.values():
             x = f.owner.inputs[0]
-            scale, xs = _split_constants(flat_factors([x]))
+            scale, xs = _split_constants(_terms.flat_factors([x]))
             rest = _less(factors, [f])
             if f.owner.op == erfc_rate:
                 # Its partner is less x, where one rate is the other factor.
@@ -275,13 +273,13 @@ def local_exp_of_square_times_erfc(node: Any) -> Any:
         base = None if argument is None or argument.type.dtype != dtype else _square_base(argument)
         if base is None:
             continue
-        factors = [f for k, v in enumerate(node.inputs) if k != i for f in flat_factors([v])]
+        factors = [f for k, v in enumerate(node.inputs) if k != i for f in _terms.flat_factors([v])]
         for j, f in enumerate(factors):
             x = f.owner.inputs[0] if is_elemwise(f.owner, T.erfc, exp_minus_square) else None
             if x is None or x.type.dtype != dtype or not _is_square(argument, x):
                 continue
             factors[j] = T.erfcx(x) if f.owner.op == T.erfc else T.ones_like(power)
-            return replacement(node, product_of(factors))
+            return replacement(node, _terms.product_of(factors))
     return False
 
 
