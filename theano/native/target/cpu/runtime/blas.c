@@ -342,10 +342,10 @@ static ThnMatrix transposed(const ThnMatrix *m)
     return (ThnMatrix){m->data, m->cols, m->rows, m->col_stride, m->row_stride};
 }
 
-/* The same matrix in memory that BLAS can describe, copied in the order in which it lies; `held` is a pool block to free, or NULL. */
+/* The same matrix in memory that BLAS can describe, copied in the order in which it lies; `held`, NULL before,
+ * is for a block of the pool. */
 static int usable(ThnMatrix *m, int typenum, npy_intp item, int64_t *ld, char *trans, char **held)
 {
-    *held = NULL;
     *trans = layout(m, item, ld);
     if (!*trans) {
         const int turned = llabs(m->row_stride) < llabs(m->col_stride);
@@ -444,22 +444,11 @@ int thn_matmul(int typenum, const ThnMatrix *a0, const ThnMatrix *b0, const ThnM
     }
     ThnMatrix a = *a0, b = *b0, c = *c0;
     int64_t lda, ldb, ldc;
-    char ta, tb, *held_a, *held_b = NULL, *held_c = NULL;
-    int r = -1;
-    if (usable(&a, typenum, item, &lda, &ta, &held_a) < 0 || usable(&b, typenum, item, &ldb, &tb, &held_b) < 0) {
-        goto done;
-    }
-    char tc = layout(&c, item, &ldc);
-    if (!tc) {
-        held_c = contiguous(&c, typenum, typenum, (int)item);
-        if (!held_c) {
-            goto done;
-        }
-        c.data = held_c;
-        c.row_stride = c.cols * item;
-        c.col_stride = item;
-        tc = layout(&c, item, &ldc);
-    }
+    THN_POOLED char *held_a = NULL, *held_b = NULL, *held_c = NULL;
+    char ta, tb, tc;
+    THN_TRY(usable(&a, typenum, item, &lda, &ta, &held_a));
+    THN_TRY(usable(&b, typenum, item, &ldb, &tb, &held_b));
+    THN_TRY(usable(&c, typenum, item, &ldc, &tc, &held_c));
     Gemm g = {letter, 0, ta, tb, c.rows, c.cols, a.cols, lda, ldb, ldc, 0, item, alpha, beta, a.data, b.data, c.data};
     if (tc == 'T') {
         /* Row-major result: c^T = b^T a^T. */
@@ -477,12 +466,7 @@ int thn_matmul(int typenum, const ThnMatrix *a0, const ThnMatrix *b0, const ThnM
         npy_intp dims[2] = {c.rows, c.cols}, ss[2] = {c.row_stride, c.col_stride}, ds[2] = {c0->row_stride, c0->col_stride};
         thn_copy_strided(2, dims, c0->data, ds, c.data, ss, (int)item);
     }
-    r = 0;
-done:
-    thn_pool_free(held_a);
-    thn_pool_free(held_b);
-    thn_pool_free(held_c);
-    return r;
+    return 0;
 }
 
 int thn_ger(int typenum, const ThnMatrix *a, const ThnMatrix *x, const ThnMatrix *y, const void *alpha)

@@ -1,5 +1,6 @@
 /* Cells: giving them values, and their way to and from Python objects. */
 #include "vm.h"
+#include "copy.h"
 #include "pool.h"
 
 #include <stdarg.h>
@@ -113,6 +114,16 @@ void thn_cell_release(ThnCell *c)
     Py_XDECREF(obj);
 }
 
+/* The memory of a cell, of which it takes over the reference to `buf`; NULL: its own scalar. */
+static int take_memory(ThnCell *c, ThnBuffer *buf, char *data)
+{
+    thn_cell_release(c);
+    c->buf = buf;
+    c->data = data ? data : c->scalar.bytes;
+    c->flags |= THN_CELL_SET;
+    return 0;
+}
+
 int thn_out_alloc_strided(ThnFrame *f, ThnCell *out, const npy_intp *dims, const npy_intp *strides)
 {
     int nd = out->ndim;
@@ -121,17 +132,11 @@ int thn_out_alloc_strided(ThnFrame *f, ThnCell *out, const npy_intp *dims, const
         if (memcmp(dims, dest->dims, sizeof(npy_intp) * (size_t)nd) == 0) {
             memmove(out->dims, dims, sizeof(npy_intp) * (size_t)nd);
             thn_dense_strides(nd, out->dims, out->itemsize, out->strides);
-            thn_cell_release(out);
-            out->data = dest->data;
-            out->flags |= THN_CELL_SET;
-            return 0;
+            return take_memory(out, NULL, dest->data);
         }
     }
     if (nd == 0) {
-        thn_cell_release(out);
-        out->data = out->scalar.bytes;
-        out->flags |= THN_CELL_SET;
-        return 0;
+        return take_memory(out, NULL, NULL);
     }
     npy_intp total = out->itemsize;
     npy_intp new_strides[THN_MAXDIM];
@@ -162,11 +167,7 @@ int thn_out_alloc_strided(ThnFrame *f, ThnCell *out, const npy_intp *dims, const
         out->dims[i] = dims[i];
         out->strides[i] = strides ? strides[i] : new_strides[i];
     }
-    thn_cell_release(out);
-    out->buf = buf;
-    out->data = data;
-    out->flags |= THN_CELL_SET;
-    return 0;
+    return take_memory(out, buf, data);
 }
 
 int thn_out_alloc(ThnFrame *f, ThnCell *out, const npy_intp *dims)
@@ -184,11 +185,7 @@ int thn_out_view(ThnFrame *Py_UNUSED(f), ThnCell *out, ThnCell *in, char *data, 
         out->dims[i] = dims[i];
         out->strides[i] = strides[i];
     }
-    thn_cell_release(out);
-    out->buf = buf;
-    out->data = data;
-    out->flags |= THN_CELL_SET;
-    return 0;
+    return take_memory(out, buf, data);
 }
 
 void thn_out_within(ThnCell *out, const npy_intp *dims, ThnBuffer *buf, char *data)
@@ -234,23 +231,12 @@ void thn_set_object(ThnCell *c, PyObject *value)
 
 int64_t thn_scalar_int(const ThnCell *c)
 {
-    const char *p = c->data;
-    switch (c->typenum) {
-    case NPY_BOOL: return *(const npy_bool *)p != 0;
-    case NPY_BYTE: return *(const npy_byte *)p;
-    case NPY_UBYTE: return *(const npy_ubyte *)p;
-    case NPY_SHORT: return *(const npy_short *)p;
-    case NPY_USHORT: return *(const npy_ushort *)p;
-    case NPY_INT: return *(const npy_int *)p;
-    case NPY_UINT: return *(const npy_uint *)p;
-    case NPY_LONG: return (int64_t) * (const npy_long *)p;
-    case NPY_ULONG: return (int64_t) * (const npy_ulong *)p;
-    case NPY_LONGLONG: return (int64_t) * (const npy_longlong *)p;
-    case NPY_ULONGLONG: return (int64_t) * (const npy_ulonglong *)p;
-    case NPY_FLOAT: return (int64_t) * (const float *)p;
-    case NPY_DOUBLE: return (int64_t) * (const double *)p;
-    default: return 0;
+    if (c->typenum == NPY_INT64) {
+        return *(const int64_t *)c->data;
     }
+    const ThnReadInt get = thn_int_reader(c->typenum);
+    const int real = c->typenum == NPY_FLOAT || c->typenum == NPY_DOUBLE;
+    return get ? get(c->data) : real ? (int64_t)thn_get_real(c->itemsize, c->data) : 0;
 }
 
 /* ---- Python objects */
@@ -408,10 +394,8 @@ int thn_take_array(ThnCell *c, PyArrayObject *a)
 {
     int nd = c->ndim;
     if (nd == 0) {
-        thn_cell_release(c);
-        memcpy(c->scalar.bytes, PyArray_DATA(a), (size_t)c->itemsize);
-        c->data = c->scalar.bytes;
-        c->flags |= THN_CELL_SET;
+        take_memory(c, NULL, NULL);
+        memcpy(c->data, PyArray_DATA(a), (size_t)c->itemsize);
         return 0;
     }
     ThnBuffer *buf = thn_buffer_over((PyObject *)a, PyArray_BYTES(a));
@@ -419,13 +403,9 @@ int thn_take_array(ThnCell *c, PyArrayObject *a)
         PyErr_NoMemory();
         return -1;
     }
-    thn_cell_release(c);
     memcpy(c->dims, PyArray_DIMS(a), sizeof(npy_intp) * (size_t)nd);
     memcpy(c->strides, PyArray_STRIDES(a), sizeof(npy_intp) * (size_t)nd);
-    c->buf = buf;
-    c->data = PyArray_BYTES(a);
-    c->flags |= THN_CELL_SET;
-    return 0;
+    return take_memory(c, buf, PyArray_BYTES(a));
 }
 
 static int wrong_type(const ThnCell *c, PyObject *value)

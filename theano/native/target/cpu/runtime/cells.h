@@ -272,6 +272,16 @@ static inline int thn_is_c_contiguous(const ThnCell *c)
     return 1;
 }
 
+static inline npy_intp thn_least(npy_intp a, npy_intp b)
+{
+    return a < b ? a : b;
+}
+
+static inline npy_intp thn_most(npy_intp a, npy_intp b)
+{
+    return a > b ? a : b;
+}
+
 /* A float of 4 bytes or a double. */
 static inline double thn_get_real(npy_intp item, const char *p)
 {

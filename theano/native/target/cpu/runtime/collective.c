@@ -109,10 +109,8 @@ int thn_combine_loop(PyObject *ufunc, int typenum, ThnCombine *combine)
         return 0;
     }
     /* The type without NumPy's table of functions: what is read here are fields. */
-    if (strcmp(Py_TYPE(ufunc)->tp_name, "numpy.ufunc") != 0 || ((PyUFuncObject *)ufunc)->nargs != 3) {
-        PyErr_Format(PyExc_TypeError, "expected a ufunc of two arguments, got %R", ufunc);
-        return -1;
-    }
+    THN_RAISE_IF(strcmp(Py_TYPE(ufunc)->tp_name, "numpy.ufunc") != 0 || ((PyUFuncObject *)ufunc)->nargs != 3,
+                 PyExc_TypeError, "expected a ufunc of two arguments, got %R", ufunc);
     const PyUFuncObject *u = (const PyUFuncObject *)ufunc;
     combine->half = typenum == NPY_HALF;
     const int want = combine->half ? NPY_FLOAT : typenum;
@@ -125,8 +123,7 @@ int thn_combine_loop(PyObject *ufunc, int typenum, ThnCombine *combine)
             return combine->itemsize < 0 ? -1 : 0;
         }
     }
-    PyErr_Format(PyExc_TypeError, "%R has no loop for the dtype of number %d", ufunc, typenum);
-    return -1;
+    return THN_RAISE(PyExc_TypeError, "%R has no loop for the dtype of number %d", ufunc, typenum);
 }
 
 static void combine_two(const ThnCombine *c, const char *a, const char *b, char *to, npy_intp n)
@@ -193,10 +190,8 @@ int thn_plan_check(const ThnExchange *Py_UNUSED(e), PyObject *plan, int64_t need
 {
     PyArrayObject *a = (PyArrayObject *)plan;
     needs[0] = needs[1] = needs[2] = 0;
-    if (!PyArray_Check(plan) || PyArray_TYPE(a) != NPY_INT64 || PyArray_NDIM(a) != 1 || !PyArray_IS_C_CONTIGUOUS(a)) {
-        PyErr_SetString(PyExc_TypeError, "a plan is a vector of int64");
-        return -1;
-    }
+    THN_RAISE_IF(!PyArray_Check(plan) || PyArray_TYPE(a) != NPY_INT64 || PyArray_NDIM(a) != 1 || !PyArray_IS_C_CONTIGUOUS(a),
+                 PyExc_TypeError, "a plan is a vector of int64");
     const int64_t *at = PyArray_DATA(a), *const end = at + PyArray_SIZE(a);
     if (end - at < HEADER || at[0] < 0 || at[1] < 0 || at[1] > INT_MAX || at[2] < 0 || (at[3] & ~(int64_t)1)) {
         goto bad;
@@ -235,8 +230,7 @@ int thn_plan_check(const ThnExchange *Py_UNUSED(e), PyObject *plan, int64_t need
         return 0;
     }
 bad:
-    PyErr_SetString(PyExc_ValueError, "this is no plan of a collective");
-    return -1;
+    return THN_RAISE(PyExc_ValueError, "this is no plan of a collective");
 }
 
 /* Computes what comes after a round; returns where the next one stands. */
@@ -597,8 +591,7 @@ static PyObject *transfer_taken(PyObject *self, PyObject *Py_UNUSED(unused))
         return Py_NewRef(t->held[THN_TAKEN]);
     }
     if (!buf) {
-        PyErr_SetString(PyExc_ValueError, "the transfer takes nothing");
-        return NULL;
+        return PyErr_Format(PyExc_ValueError, "the transfer takes nothing");
     }
     npy_intp n = (npy_intp)t->taken_bytes;
     if (!buf->owner) {
@@ -672,16 +665,14 @@ static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     int handle, status, numbers;
     PyObject *on_big;
     if (kwargs && PyDict_Size(kwargs)) {
-        PyErr_SetString(PyExc_TypeError, "Exchange takes no keywords");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "Exchange takes no keywords");
     }
     if (!PyArg_ParseTuple(args, "(KKKKK)(ii)LLiLO", &f[0], &f[1], &f[2], &f[3], &f[4], &handle, &status, &comm, &byte, &numbers, &big,
                           &on_big)) {
         return NULL;
     }
     if ((handle != 4 && handle != (int)sizeof(void *)) || status < 1 || status > THN_STATUS_BYTES || numbers < 1) {
-        PyErr_Format(PyExc_ValueError, "handles of %d bytes and statuses of %d are not known here", handle, status);
-        return NULL;
+        return PyErr_Format(PyExc_ValueError, "handles of %d bytes and statuses of %d are not known here", handle, status);
     }
     ThnExchange *e = (ThnExchange *)type->tp_alloc(type, 0);
     THN_NULL_UNLESS(e);
@@ -736,8 +727,7 @@ static PyObject *exchange_start(PyObject *self, PyObject *args)
         PyArrayObject *a = (PyArrayObject *)places[i];
         if (PyArray_TYPE(a) != NPY_UBYTE || !PyArray_IS_C_CONTIGUOUS(a) || PyArray_SIZE(a) < needs[i]
             || (i != THN_GIVEN && !PyArray_ISWRITEABLE(a))) {
-            PyErr_SetString(PyExc_ValueError, "a place is an array of as many bytes as the plan needs");
-            return NULL;
+            return PyErr_Format(PyExc_ValueError, "a place is an array of as many bytes as the plan needs");
         }
     }
     ThnTransfer *t = thn_transfer_new(e, plan, &combine, label, nbytes);

@@ -100,16 +100,6 @@ typedef struct {
     atomic_int failed;
 } Job;
 
-static npy_intp at_most(npy_intp a, npy_intp b)
-{
-    return a < b ? a : b;
-}
-
-static npy_intp at_least(npy_intp a, npy_intp b)
-{
-    return a > b ? a : b;
-}
-
 /* ---- rows */
 
 static void mask(Edge *e, int k, int lane, int item, int set)
@@ -153,17 +143,17 @@ static int cut_row(Job *j)
         count = (count + 1) / 2;
         /* from x + low - half >= 0 on, up to x + low + lanes <= n */
         low = half - s->low;
-        end = at_most(n - s->low, s->count / 2);
+        end = thn_least(n - s->low, s->count / 2);
     } else if (j->stride == 2) {
-        end = at_most((n - 2 * half + low) / 2, count);
+        end = thn_least((n - 2 * half + low) / 2, count);
         low = (low + 1) / 2;
     } else {
-        end = at_most(n - j->taps + 1 + low, count);
+        end = thn_least(n - j->taps + 1 + low, count);
     }
-    low = at_least(low, 0);
+    low = thn_most(low, 0);
     s->before = (low + lanes - 1) / lanes;
     s->first = s->before * lanes;
-    s->end = s->first + at_least(end - s->first, 0) / lanes * lanes;
+    s->end = s->first + thn_most(end - s->first, 0) / lanes * lanes;
     if (s->before * lanes >= count) {
         s->before = (count + lanes - 1) / lanes;
         s->first = s->end = count;
@@ -219,10 +209,10 @@ static void describe_narrow(Job *j)
     if (j->narrow) {
         const npy_intp last = s->edges[s->before + s->after - 1].x + j->k->lanes;
         const npy_intp in_rows = (j->in_length[0] - 1) * s->in_row, out_rows = (j->out_length[0] - 1) * s->out_row;
-        j->in_before = s->low * c->item - at_most(in_rows, 0);
-        j->in_behind = at_least(in_rows, 0) + (last + j->taps - 1 - s->low) * c->item;
-        j->out_before = -at_most(out_rows, 0);
-        j->out_behind = at_least(out_rows, 0) + last * c->item;
+        j->in_before = s->low * c->item - thn_least(in_rows, 0);
+        j->in_behind = thn_most(in_rows, 0) + (last + j->taps - 1 - s->low) * c->item;
+        j->out_before = -thn_least(out_rows, 0);
+        j->out_behind = thn_most(out_rows, 0) + last * c->item;
         const int inputs = c->direction == THN_CONV_INPUTS;
         const npy_intp in[4] = {c->batch, inputs ? c->filters : c->channels, j->in_length[0], j->in_length[1]};
         const npy_intp out[4] = {c->batch, inputs ? c->channels : c->filters, j->out_length[0], j->out_length[1]};
@@ -255,12 +245,12 @@ static void sums_task(void *ctx, long task)
     const Job *j = ctx;
     const ThnConv *c = j->c;
     npy_intp unit = task * j->per_task, rest = unit / j->parts, p = unit % j->parts;
-    const npy_intp end = at_most(unit + j->per_task, c->batch * c->filters * j->parts);
+    const npy_intp end = thn_least(unit + j->per_task, c->batch * c->filters * j->parts);
     npy_intp f = rest % c->filters, image = rest / c->filters;
     for (; unit < end; unit++) {
         const char *from = j->in + image * j->in_strides[0] + (j->shared == 1 ? f : f / j->shared) * j->in_strides[1];
         char *to = j->out + image * j->out_strides[0] + f * j->out_strides[1];
-        sums(j, from, to, j->filters + f * c->filter_strides[0], p * j->part, at_most((p + 1) * j->part, j->out_length[0]));
+        sums(j, from, to, j->filters + f * c->filter_strides[0], p * j->part, thn_least((p + 1) * j->part, j->out_length[0]));
         if (++p == j->parts) {
             p = 0;
             if (++f == c->filters) {
@@ -293,14 +283,14 @@ static void added(const Job *j, Filter *s, npy_intp vectors)
 static void add_plane(const Job *j, const char *from, const char *with, Filter *s)
 {
     const npy_intp lanes = j->k->lanes, each = (j->out_length[1] + lanes - 1) / lanes, rows = j->rows;
-    const npy_intp most = at_least(PARTIAL / each / rows, 1) * rows, all = j->out_length[0];
+    const npy_intp most = thn_most(PARTIAL / each / rows, 1) * rows, all = j->out_length[0];
     if (j->narrow && all <= most && reads_within(j, from) && top_within(j, with)) {
         j->k->narrow_dots(&j->row, from, with, s->partial, 0, all);
         added(j, s, all * each);
         return;
     }
     for (npy_intp y = 0; y < all;) {
-        const npy_intp left = at_most(all - y, most), some = left < rows ? 1 + (left > 1) : rows, n = left / some * some;
+        const npy_intp left = thn_least(all - y, most), some = left < rows ? 1 + (left > 1) : rows, n = left / some * some;
         j->k->dots[j->which][some / 2](&j->row, from, with, s->partial, y, y + n);
         y += n;
         added(j, s, n * each);
@@ -312,7 +302,7 @@ static void filters_task(void *ctx, long task)
 {
     Job *j = ctx;
     const ThnConv *c = j->c;
-    const npy_intp first = task * j->per_task, count = at_most(c->filters - first, j->per_task);
+    const npy_intp first = task * j->per_task, count = thn_least(c->filters - first, j->per_task);
     const npy_intp taps = (npy_intp)j->taps * j->taps;
     const size_t bytes = (size_t)(count * taps) * (VECTOR_BYTES + sizeof(double));
     THN_POOLED char *partial = thn_pool_alloc(bytes + sizeof(Filter) * (size_t)count);
@@ -382,7 +372,7 @@ static int depth_execute(const ThnConvPlan *p, char *images, char *filters, char
     describe_narrow(&j);
     if (c->direction == THN_CONV_WEIGHTS) {
         const npy_intp plane = j.in_length[0] * j.row.in_row + j.out_length[0] * j.row.out_row;
-        j.per_task = at_least(1, at_most(NEAR / at_least(plane, 1), c->filters / at_least(1, thn_worth(p->cost, c->filters))));
+        j.per_task = thn_most(1, thn_least(NEAR / thn_most(plane, 1), c->filters / thn_most(1, thn_worth(p->cost, c->filters))));
         thn_parallel((long)((c->filters + j.per_task - 1) / j.per_task), filters_task, &j);
     } else {
         npy_intp units = c->filters * c->batch;

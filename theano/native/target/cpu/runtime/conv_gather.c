@@ -211,11 +211,6 @@ static void compute_task(void *ctx, long task)
     }
 }
 
-static npy_intp at_least_one(npy_intp n)
-{
-    return n > 1 ? n : 1;
-}
-
 static npy_intp cut(npy_intp n, npy_intp parts, npy_intp unit)
 {
     return ((n + parts - 1) / parts + unit - 1) / unit * unit;
@@ -232,7 +227,7 @@ static int run(const ThnGather *given, int typenum)
     j.tap_parts = (j.taps + DEPTH * 3 / 2 - 1) / (DEPTH * 3 / 2);
     j.slab_taps = (j.taps + j.tap_parts - 1) / j.tap_parts;
     j.tap_parts = (j.taps + j.slab_taps - 1) / j.slab_taps;
-    const npy_intp most = j.tap_parts > 1 ? 1 : at_least_one(DEPTH / j.taps), parts = (g->channels + most - 1) / most;
+    const npy_intp most = j.tap_parts > 1 ? 1 : thn_most(1, DEPTH / j.taps), parts = (g->channels + most - 1) / most;
     j.slab_channels = (g->channels + parts - 1) / parts;
     j.slabs = (g->channels + j.slab_channels - 1) / j.slab_channels * j.tap_parts;
     j.panels = (g->rows + mr - 1) / mr;
@@ -269,7 +264,7 @@ static int run(const ThnGather *given, int typenum)
     THN_POOLED char *packed = j.packed = thn_pool_alloc((size_t)(weights * g->item));
     THN_NEED(packed);
     const npy_intp packing = thn_worth((double)weights, j.panels * g->groups);
-    j.pack_unit = at_least_one(j.panels * g->groups / packing);
+    j.pack_unit = thn_most(1, j.panels * g->groups / packing);
     j.pack_unit = j.pack_unit < j.panels ? j.pack_unit : j.panels;
     thn_parallel((long)(g->groups * ((j.panels + j.pack_unit - 1) / j.pack_unit)), pack_task, &j);
     thn_parallel((long)(j.blocks * j.chunks * g->groups), compute_task, &j);

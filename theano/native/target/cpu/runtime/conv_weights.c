@@ -16,16 +16,6 @@
 #define LOOPS "conv_weights_kernels.h"
 #include "conv_variants.h"
 
-static npy_intp at_least_one(npy_intp n)
-{
-    return n > 1 ? n : 1;
-}
-
-static npy_intp least(npy_intp a, npy_intp b)
-{
-    return a < b ? a : b;
-}
-
 static void compute_task(void *ctx, long task)
 {
     ThnWeightsJob *j = ctx;
@@ -100,16 +90,16 @@ static int weights_execute(const ThnConvPlan *p, char *images, char *filters, ch
     j.blocks = (j.total + j.block - 1) / j.block;
     /* Parts of the sum, by lengths alone. They cost a pass over the result. */
     const npy_intp rows = g->channels * j.taps, wanted = thn_worth(p->cost, TASKS);
-    const npy_intp units = least(at_least_one(rows / BLOCK), g->channels);
-    const npy_intp spans = j.direct || j.taps > 8 ? at_least_one(j.vectors / 12) : 1;
-    j.parts = least(at_least_one(wanted / (g->groups * least(units * spans, TASKS))), at_least_one(j.total / 500));
+    const npy_intp units = thn_least(thn_most(1, rows / BLOCK), g->channels);
+    const npy_intp spans = j.direct || j.taps > 8 ? thn_most(1, j.vectors / 12) : 1;
+    j.parts = thn_least(thn_most(1, wanted / (g->groups * thn_least(units * spans, TASKS))), thn_most(1, j.total / 500));
     /* Each task packs what it needs of the gradient of the output, and so should have many rows; or copies what it needs of the
      * images, and should have many columns. No result depends on how these are cut. */
-    const npy_intp others = thn_get_threads() > 1 ? at_least_one(wanted / (g->groups * j.parts)) : 1;
-    j.units = least(others, units);
+    const npy_intp others = thn_get_threads() > 1 ? thn_most(1, wanted / (g->groups * j.parts)) : 1;
+    j.units = thn_least(others, units);
     j.unit = (g->channels + j.units - 1) / j.units;
     j.units = (g->channels + j.unit - 1) / j.unit;
-    j.spans = least(at_least_one(others / j.units), at_least_one(j.vectors / 12));
+    j.spans = thn_least(thn_most(1, others / j.units), thn_most(1, j.vectors / 12));
     j.span = (j.vectors + j.spans - 1) / j.spans;
     j.spans = (j.vectors + j.span - 1) / j.span;
     j.part_blocks = (j.blocks + j.parts - 1) / j.parts;

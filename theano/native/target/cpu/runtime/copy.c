@@ -74,8 +74,6 @@ typedef struct {
     double re, im;
 } c16_t;
 
-enum { T_b1, T_i1, T_u1, T_i2, T_u2, T_i4, T_u4, T_i8, T_u8, T_f2, T_f4, T_f8, T_c8, T_c16, T_COUNT };
-
 int thn_type_index(int typenum)
 {
     switch (typenum) {

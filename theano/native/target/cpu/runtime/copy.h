@@ -11,7 +11,8 @@ void thn_loop2(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_st
                const npy_intp *src_strides, ThnInner inner);
 
 ThnInner thn_copy_inner(int itemsize);
-/* The place of a dtype in the order bool, int8, uint8, int16 ... uint64, float16, float32, float64, complex64, complex128; -1: others. */
+/* The dtypes in an order of their own, and the place of one of them; -1: others. */
+enum { T_b1, T_i1, T_u1, T_i2, T_u2, T_i4, T_u4, T_i8, T_u8, T_f2, T_f4, T_f8, T_c8, T_c16, T_COUNT };
 int thn_type_index(int typenum);
 ThnInner thn_cast_inner(int to, int from); /* type numbers; copies when they are equal; NULL: not supported */
 ThnInner thn_add_inner(int typenum);       /* dst += src; NULL: not supported */

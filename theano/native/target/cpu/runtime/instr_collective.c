@@ -24,11 +24,6 @@ static void start_clear(ThnInstr *ins)
     Py_CLEAR(s->plan);
 }
 
-static int nothing_prepare(ThnFrame *Py_UNUSED(f), const ThnInstr *Py_UNUSED(ins))
-{
-    return 0;
-}
-
 /* Asks once for the exchange and what does not change. */
 static int ask(Start *s, int typenum)
 {
@@ -85,8 +80,7 @@ static int plan_for(Start *s, int64_t nbytes)
     memcpy(s->needs, needs, sizeof needs);
     if (needs[THN_GIVEN] > nbytes || needs[THN_TAKEN] > nbytes * s->times / s->over) {
         Py_CLEAR(s->plan);
-        PyErr_SetString(PyExc_ValueError, "the plan of a collective needs more than is given");
-        return -1;
+        return THN_RAISE(PyExc_ValueError, "the plan of a collective needs more than is given");
     }
     return 0;
 }
@@ -212,5 +206,5 @@ static int wait_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-THN_INSTRUCTION_WITH(collective_start, Start, NULL, start_clear, nothing_prepare, start_execute)
-THN_INSTRUCTION(collective_wait, NULL, nothing_prepare, wait_execute)
+THN_INSTRUCTION_WITH(collective_start, Start, NULL, start_clear, thn_nothing_prepare, start_execute)
+THN_INSTRUCTION(collective_wait, NULL, thn_nothing_prepare, wait_execute)

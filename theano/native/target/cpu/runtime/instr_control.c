@@ -81,11 +81,6 @@ static int set_output(ThnFrame *f, const ThnInstr *ins, int k, PyObject *value)
     return 0;
 }
 
-static int nothing_prepare(ThnFrame *Py_UNUSED(f), const ThnInstr *Py_UNUSED(ins))
-{
-    return 0;
-}
-
 typedef struct {
     thn_thunk_params given;
     ThnLock lock;
@@ -312,5 +307,5 @@ THN_INSTRUCTION(assert_op, NULL, assert_prepare, NULL)
 THN_INSTRUCTION(copy, NULL, shallow_prepare, copy_execute)
 THN_INSTRUCTION(deepcopy, NULL, deep_prepare, copy_execute)
 THN_INSTRUCTION(contiguous, NULL, contiguous_prepare, contiguous_execute)
-THN_INSTRUCTION_WITH(thunk, Thunk, thunk_check, thunk_clear, nothing_prepare, thunk_execute)
-THN_INSTRUCTION(call, NULL, nothing_prepare, call_execute)
+THN_INSTRUCTION_WITH(thunk, Thunk, thunk_check, thunk_clear, thn_nothing_prepare, thunk_execute)
+THN_INSTRUCTION(call, NULL, thn_nothing_prepare, call_execute)

@@ -275,11 +275,6 @@ static int list_extend_prepare(ThnFrame *f, const ThnInstr *ins)
     return changed(f, ins, x, elements ? PyList_SetSlice(x, PyList_GET_SIZE(x), PyList_GET_SIZE(x), elements) : -1);
 }
 
-static int nothing_prepare(ThnFrame *Py_UNUSED(f), const ThnInstr *Py_UNUSED(ins))
-{
-    return 0;
-}
-
 static int list_remove_execute(ThnFrame *f, const ThnInstr *ins)
 {
     THN_OWNED PyObject *x = list_to_change(f, ins, ((const thn_list_remove_params *)ins->data)->keep);
@@ -324,6 +319,6 @@ THN_INSTRUCTION(list_find, NULL, number_prepare, list_find_execute)
 THN_INSTRUCTION(list_append, NULL, list_append_prepare, NULL)
 THN_INSTRUCTION(list_insert, NULL, list_insert_prepare, NULL)
 THN_INSTRUCTION(list_extend, NULL, list_extend_prepare, NULL)
-THN_INSTRUCTION(list_remove, NULL, nothing_prepare, list_remove_execute)
+THN_INSTRUCTION(list_remove, NULL, thn_nothing_prepare, list_remove_execute)
 THN_INSTRUCTION(list_reverse, NULL, list_reverse_prepare, NULL)
 THN_INSTRUCTION(make_list, NULL, make_list_prepare, NULL)

@@ -51,47 +51,37 @@ static npy_intp ceiling(npy_intp a, npy_intp b)
     return a > 0 ? (a + b - 1) / b : -(-a / b);
 }
 
-static npy_intp at_least(npy_intp a, npy_intp b)
-{
-    return a > b ? a : b;
-}
-
-static npy_intp at_most(npy_intp a, npy_intp b)
-{
-    return a < b ? a : b;
-}
-
 static npy_intp windows_along(const Axis *a, int ignore_border)
 {
     if (ignore_border) {
         const npy_intp room = a->n + 2 * a->p - a->w;
         return room < 0 ? 0 : room / a->s + 1;
     }
-    return at_most(at_least(ceiling(a->n - a->w, a->s), 0) + 1, ceiling(a->n, a->s));
+    return thn_least(thn_most(ceiling(a->n - a->w, a->s), 0) + 1, ceiling(a->n, a->s));
 }
 
 /* The elements that window j covers, `padded`: those of the padding, too. */
 static npy_intp first_of(const Axis *a, npy_intp j)
 {
-    return at_least(j * a->s - a->p, 0);
+    return thn_most(j * a->s - a->p, 0);
 }
 
 static npy_intp end_of(const Axis *a, npy_intp j)
 {
-    return at_most(j * a->s - a->p + a->w, a->n);
+    return thn_least(j * a->s - a->p + a->w, a->n);
 }
 
 static npy_intp size_of(const Axis *a, npy_intp j, int padded)
 {
     const npy_intp start = j * a->s - a->p;
-    const npy_intp size = padded ? at_most(start + a->w, a->n + a->p) - start : end_of(a, j) - first_of(a, j);
-    return at_least(size, 1);
+    const npy_intp size = padded ? thn_least(start + a->w, a->n + a->p) - start : end_of(a, j) - first_of(a, j);
+    return thn_most(size, 1);
 }
 
 /* The first window that covers element i, if any does. */
 static npy_intp first_window(const Axis *a, npy_intp i)
 {
-    return at_least(ceiling(i + a->p - a->w + 1, a->s), 0);
+    return thn_most(ceiling(i + a->p - a->w + 1, a->s), 0);
 }
 
 /* Reads and checks the windows. */
@@ -123,13 +113,13 @@ static int read_axes(ThnFrame *f, const ThnInstr *ins, Axis *axes, const ThnCell
         THN_FAIL_IF(f, a->p >= a->w && !zeros_count, PyExc_ValueError, "the padding (%lld) must be smaller than the window (%lld)",
                     (long long)a->p, (long long)a->w);
         a->n = x->dims[x->ndim - nd + i];
-        a->w = at_most(a->w, limit);
-        a->s = at_most(a->s, limit);
-        a->p = at_most(a->p, limit);
+        a->w = thn_least(a->w, limit);
+        a->s = thn_least(a->s, limit);
+        a->p = thn_least(a->p, limit);
         a->count = windows_along(a, params->ignore_border);
         if (a->count == 1) {
             /* Nothing lies beyond the first window. */
-            a->w = at_most(a->w, a->n + 2 * a->p);
+            a->w = thn_least(a->w, a->n + 2 * a->p);
             a->s = a->w;
         }
     }
@@ -209,7 +199,7 @@ static int pool_prepare(ThnFrame *f, const ThnInstr *ins)
         s->lines *= i >= lead && i < x->ndim - 1 ? dims[i] : 1;
     }
     for (int i = 0; i < nd; i++) {
-        window *= at_most(axes[i].w, axes[i].n + 1);
+        window *= thn_least(axes[i].w, axes[i].n + 1);
     }
     const int padded = mode_of(ins) == THN_PoolMode_AVERAGE_INC_PAD;
     for (npy_intp j = 0; j < count; j++) {
@@ -236,13 +226,13 @@ static int pool_prepare(ThnFrame *f, const ThnInstr *ins)
     if (is_gradient) {
         /* Images, or where these are few parts of them. */
         const npy_intp wanted = thn_worth(f->work, 64), first = s->nd > 1 ? axes[0].n : 1;
-        s->parts = s->planes >= wanted || !s->planes || !first ? 1 : at_most((wanted + s->planes - 1) / s->planes, first);
+        s->parts = s->planes >= wanted || !s->planes || !first ? 1 : thn_least((wanted + s->planes - 1) / s->planes, first);
         s->length = first ? (first + s->parts - 1) / s->parts : 1;
         s->parts = first ? (first + s->length - 1) / s->length : 1;
         units = s->planes * s->parts;
     }
-    const npy_intp tasks = at_least(thn_worth(f->work, units), 1);
-    s->per = at_least((units + tasks - 1) / tasks, 1);
+    const npy_intp tasks = thn_most(thn_worth(f->work, units), 1);
+    s->per = thn_most((units + tasks - 1) / tasks, 1);
     s->tasks = (units + s->per - 1) / s->per;
     return 0;
 }
@@ -342,7 +332,7 @@ static npy_intp covered(const State *s, const npy_intp *windows, npy_intp *low, 
     for (int i = 0; i < s->nd - 1; i++) {
         low[i] = first_of(&s->axes[i], windows[i]);
         high[i] = end_of(&s->axes[i], windows[i]);
-        rows *= at_least(high[i] - low[i], 0);
+        rows *= thn_most(high[i] - low[i], 0);
     }
     return rows;
 }
@@ -351,7 +341,7 @@ static npy_intp most_rows(const State *s)
 {
     npy_intp rows = 1;
     for (int i = 0; i < s->nd - 1; i++) {
-        rows *= at_most(s->axes[i].w, s->axes[i].n);
+        rows *= thn_least(s->axes[i].w, s->axes[i].n);
     }
     return rows;
 }
@@ -387,8 +377,8 @@ static int line_open(const Job *job, Line *l)
     const npy_intp rows = most_rows(s), taps = (a->w + a->s - 1) / a->s;
     const size_t item = (size_t)job->loops->item, row = (size_t)(rows * a->n) * item, result = (size_t)a->count * item;
     const int picks = job->maxima.cell && !job->first;
-    l->across_length = at_least(a->p + a->n, (a->count - 1) * a->s + a->w);
-    l->picked_length = at_least(l->across_length, a->count * a->s) + (taps - 1) * a->s;
+    l->across_length = thn_most(a->p + a->n, (a->count - 1) * a->s + a->w);
+    l->picked_length = thn_most(l->across_length, a->count * a->s) + (taps - 1) * a->s;
     const size_t across = (size_t)l->across_length * item, picked = picks ? (size_t)l->picked_length * item : 0;
     l->block = THN_POOL_PARTS({&l->rows, (size_t)rows * sizeof(void *)}, {&l->others, (size_t)rows * sizeof(void *)},
                               {&l->row_buffer, job->x.convert ? row : 0}, {&l->other_buffer, job->other.convert ? row : 0},
@@ -453,7 +443,7 @@ static void pick_line(const Job *job, Line *l, const void *maxima, npy_intp rows
             for (npy_intp r = 0; r < rows; r++) {
                 loops->pick(l->picked + a->p * item, l->rows[r], l->spread + (a->p - t * a->s) * item, l->others[r], a->n);
             }
-            for (npy_intp k = t * a->s; k < at_most((t + 1) * a->s, a->w); k++) {
+            for (npy_intp k = t * a->s; k < thn_least((t + 1) * a->s, a->w); k++) {
                 loops->add_strided(z, l->picked + k * item, a->count, a->s);
             }
         }
@@ -462,8 +452,8 @@ static void pick_line(const Job *job, Line *l, const void *maxima, npy_intp rows
     /* The first overwrites the others. */
     for (npy_intp r = rows - 1; r >= 0; r--) {
         for (npy_intp k = a->w - 1; k >= 0; k--) {
-            const npy_intp start = k - a->p, low = at_least(ceiling(-start, a->s), 0);
-            const npy_intp high = at_most(ceiling(a->n - start, a->s), a->count), from = (low * a->s + start) * item;
+            const npy_intp start = k - a->p, low = thn_most(ceiling(-start, a->s), 0);
+            const npy_intp high = thn_least(ceiling(a->n - start, a->s), a->count), from = (low * a->s + start) * item;
             if (low < high) {
                 loops->replace_strided((char *)z + low * item, (const char *)l->rows[r] + from, (const char *)maxima + low * item,
                                        (const char *)l->others[r] + from, high - low, a->s);
@@ -498,7 +488,7 @@ static void line_task(void *ctx, long task)
     const State *s = job->s;
     const Axis *a = &s->axes[s->nd - 1];
     const int outer = s->nd - 1, picks = job->maxima.cell != NULL;
-    const npy_intp begin = task * s->per, end = at_most(begin + s->per, s->planes * s->lines);
+    const npy_intp begin = task * s->per, end = thn_least(begin + s->per, s->planes * s->lines);
     npy_intp windows[THN_MAXDIM], zeros[THN_MAXDIM] = {0}, counts[THN_MAXDIM], low[THN_MAXDIM], high[THN_MAXDIM];
     const char *x = NULL, *maxima = NULL, *other = NULL;
     if (whole_lines(job, begin, end - begin)) {
@@ -551,7 +541,7 @@ static int given_open(const Job *job, Given *v, npy_intp taps, npy_intp plane)
     const State *s = job->s;
     const Axis *a = &s->axes[s->nd - 1];
     const npy_intp item = job->loops->item, before = (taps - 1) * a->s;
-    const size_t length = (size_t)((before + at_least(a->n + a->p, a->count * a->s) + THN_POOLING_BEYOND) * item);
+    const size_t length = (size_t)((before + thn_most(a->n + a->p, a->count * a->s) + THN_POOLING_BEYOND) * item);
     const size_t row = (size_t)(a->n * item), result = (size_t)(a->count * item);
     v->block = THN_POOL_PARTS({&v->maxima, length}, {&v->g, length}, {&v->last, length}, {&v->row_buffer, row}, {&v->sum, row},
                               {&v->sizes, result}, {&v->maxima_buffer, result}, {&v->other_buffer, result}, {&v->scaled, result},
@@ -609,7 +599,7 @@ static void gradient_planes(const Job *job, npy_intp plane, npy_intp part_number
     const Axis one = {1, 1, 1, 1, 0}, *a = s->axes, *across = &a[s->nd - 1];
     const int deep = s->nd == 3;
     ThnPoolPlane p = {.across = *across, .down = s->nd > 1 ? a[s->nd - 2] : one, .gx_row = across->n * job->x.item};
-    npy_intp steps[3][2] = {{0}}, begin = part_number * s->length, end = s->nd > 1 ? at_most(begin + s->length, a[0].n) : 1;
+    npy_intp steps[3][2] = {{0}}, begin = part_number * s->length, end = s->nd > 1 ? thn_least(begin + s->length, a[0].n) : 1;
     const Source *sources[] = {&job->x, &job->maxima, &job->other};
     const char *data[3], *maxima[THN_POOLING_ROWS], *g[THN_POOLING_ROWS];
     for (int k = 0; k < 3; k++) {
@@ -662,9 +652,9 @@ static void gradient_unit(const Job *job, Given *v, npy_intp taps, npy_intp plan
     }
     if (outer) {
         begin_row = part_number * s->length;
-        end_row = at_most(begin_row + s->length, s->axes[0].n);
+        end_row = thn_least(begin_row + s->length, s->axes[0].n);
         first[0] = first_window(&s->axes[0], begin_row);
-        end[0] = at_most(end[0], (end_row - 1 + s->axes[0].p) / s->axes[0].s + 1);
+        end[0] = thn_least(end[0], (end_row - 1 + s->axes[0].p) / s->axes[0].s + 1);
     }
     const npy_intp plane_rows = outer ? rows * s->axes[0].n : 1, part_rows = outer ? rows * (end_row - begin_row) : 1;
     char *out = job->out->data + (plane * plane_rows + rows * begin_row) * a->n * job->out->itemsize;
@@ -683,10 +673,10 @@ static void gradient_unit(const Job *job, Given *v, npy_intp taps, npy_intp plan
     for (int more = some; more; more = next(outer, windows, first, end)) {
         npy_intp count = covered(s, windows, low, high);
         if (outer) {
-            count /= at_least(high[0] - low[0], 1);
-            low[0] = at_least(low[0], begin_row);
-            high[0] = at_most(high[0], end_row);
-            count *= at_least(high[0] - low[0], 0);
+            count /= thn_most(high[0] - low[0], 1);
+            low[0] = thn_most(low[0], begin_row);
+            high[0] = thn_least(high[0], end_row);
+            count *= thn_most(high[0] - low[0], 0);
         }
         if (!count) {
             continue;
@@ -765,7 +755,7 @@ static void gradient_task(void *ctx, long task)
     Job *job = ctx;
     const State *s = job->s;
     const Axis *a = &s->axes[s->nd - 1];
-    const npy_intp begin = task * s->per, end = at_most(begin + s->per, s->planes * s->parts), taps = (a->w + a->s - 1) / a->s;
+    const npy_intp begin = task * s->per, end = thn_least(begin + s->per, s->planes * s->parts), taps = (a->w + a->s - 1) / a->s;
     npy_intp plane = a->n * (s->nd > 1 ? s->length : 1);
     for (int i = 1; i < s->nd - 1; i++) {
         plane *= s->axes[i].n;

@@ -274,11 +274,6 @@ static int draw_check(ThnProgram *p, ThnInstr *ins)
                              && d->own_dims <= p->cells[ins->outs[1]].ndim && ins->nin == wanted && (other || d->own_dims == order));
 }
 
-static int draw_prepare(ThnFrame *Py_UNUSED(f), const ThnInstr *Py_UNUSED(ins))
-{
-    return 0;
-}
-
 static int draw_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_draw_params *p = ins->data;
@@ -297,4 +292,4 @@ static int draw_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-THN_INSTRUCTION(draw, draw_check, draw_prepare, draw_execute)
+THN_INSTRUCTION(draw, draw_check, thn_nothing_prepare, draw_execute)

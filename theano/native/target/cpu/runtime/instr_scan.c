@@ -238,11 +238,6 @@ static int run_loop(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, T
     return thn_scan_finish(f, ins, s, run, g, steps, *done);
 }
 
-static int nothing_prepare(ThnFrame *Py_UNUSED(f), const ThnInstr *Py_UNUSED(ins))
-{
-    return 0;
-}
-
 static int scan_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const Scan *s = ins->data;
@@ -288,4 +283,4 @@ static int scan_execute(ThnFrame *f, const ThnInstr *ins)
     return r;
 }
 
-THN_INSTRUCTION_WITH(scan, Scan, scan_check, scan_clear, nothing_prepare, scan_execute)
+THN_INSTRUCTION_WITH(scan, Scan, scan_check, scan_clear, thn_nothing_prepare, scan_execute)

@@ -4,6 +4,7 @@
  * Threads share long sorts: each takes a part of the elements, counts their digits, and moves them behind those of the parts
  * before. The order of the result is the only one that a stable sort has, whatever the number of parts. */
 #include "sortkeys.h"
+#include "copy.h"
 #include "pool.h"
 #include "threads.h"
 
@@ -31,68 +32,28 @@ static void part_range(npy_intp n, int parts, long task, npy_intp *start, npy_in
 
 /* ---- keys */
 
-static inline uint16_t key_f2(uint16_t b, int merge)
-{
-    if ((b & 0x7fff) > 0x7c00) {
-        return merge ? 0xffff : (uint16_t)(b | 0x8000);
+/* Of a float's bits: in the order of the numbers. NaNs are greater than these; merged, they are one, and so are both zeros. */
+#define KEY(NAME, U, INFINITE)                                   \
+    static inline U NAME(U b, int merge)                         \
+    {                                                            \
+        const U sign = (U)((U)1 << (8 * sizeof(U) - 1));         \
+        if ((U)(b & ~sign) > (INFINITE)) {                       \
+            return merge ? (U)-1 : (U)(b | sign);                \
+        }                                                        \
+        if (merge && b == sign) {                                \
+            b = 0;                                               \
+        }                                                        \
+        return (U)(b & sign ? ~b : b | sign);                    \
     }
-    if (merge && b == 0x8000) {
-        b = 0;
-    }
-    return b & 0x8000 ? (uint16_t)~b : (uint16_t)(b | 0x8000);
-}
 
-static inline uint32_t key_f4(uint32_t b, int merge)
-{
-    const uint32_t sign = 0x80000000u;
-    if ((b & ~sign) > 0x7f800000u) {
-        return merge ? UINT32_MAX : b | sign;
-    }
-    if (merge && b == sign) {
-        b = 0;
-    }
-    return b & sign ? ~b : b | sign;
-}
-
-static inline uint64_t key_f8(uint64_t b, int merge)
-{
-    const uint64_t sign = (uint64_t)1 << 63;
-    if ((b & ~sign) > 0x7ff0000000000000u) {
-        return merge ? UINT64_MAX : b | sign;
-    }
-    if (merge && b == sign) {
-        b = 0;
-    }
-    return b & sign ? ~b : b | sign;
-}
-
-enum { K_U1, K_I1, K_U2, K_I2, K_U4, K_I4, K_U8, K_I8, K_F2, K_F4, K_F8, K_NONE };
-
-static int key_kind(int typenum)
-{
-    switch (typenum) {
-    case NPY_BOOL:
-    case NPY_UBYTE: return K_U1;
-    case NPY_BYTE: return K_I1;
-    case NPY_USHORT: return K_U2;
-    case NPY_SHORT: return K_I2;
-    case NPY_UINT: return K_U4;
-    case NPY_INT: return K_I4;
-    case NPY_ULONG: return sizeof(long) == 8 ? K_U8 : K_U4;
-    case NPY_LONG: return sizeof(long) == 8 ? K_I8 : K_I4;
-    case NPY_ULONGLONG: return K_U8;
-    case NPY_LONGLONG: return K_I8;
-    case NPY_HALF: return K_F2;
-    case NPY_FLOAT: return K_F4;
-    case NPY_DOUBLE: return K_F8;
-    default: return K_NONE;
-    }
-}
+KEY(key_f2, uint16_t, 0x7c00)
+KEY(key_f4, uint32_t, 0x7f800000u)
+KEY(key_f8, uint64_t, 0x7ff0000000000000u)
 
 int thn_key_size(int typenum)
 {
-    int kind = key_kind(typenum);
-    return kind == K_NONE ? 0 : kind == K_U8 || kind == K_I8 || kind == K_F8 ? 8 : 4;
+    const int t = thn_type_index(typenum);
+    return t < 0 || t > T_f8 ? 0 : t == T_u8 || t == T_i8 || t == T_f8 ? 8 : 4;
 }
 
 #define EACH(T, EXPR)                                          \
@@ -103,14 +64,15 @@ int thn_key_size(int typenum)
     return;
 
 #define SMALL_KEYS                                                  \
-    case K_U1: EACH(uint8_t, v)                                     \
-    case K_I1: EACH(int8_t, (uint8_t)((uint8_t)v ^ 0x80))           \
-    case K_U2: EACH(uint16_t, v)                                    \
-    case K_I2: EACH(int16_t, (uint16_t)((uint16_t)v ^ 0x8000))      \
-    case K_U4: EACH(uint32_t, v)                                    \
-    case K_I4: EACH(int32_t, (uint32_t)v ^ 0x80000000u)             \
-    case K_F2: EACH(uint16_t, key_f2(v, merge))                     \
-    case K_F4: EACH(uint32_t, key_f4(v, merge))
+    case T_b1:                                                      \
+    case T_u1: EACH(uint8_t, v)                                     \
+    case T_i1: EACH(int8_t, (uint8_t)((uint8_t)v ^ 0x80))           \
+    case T_u2: EACH(uint16_t, v)                                    \
+    case T_i2: EACH(int16_t, (uint16_t)((uint16_t)v ^ 0x8000))      \
+    case T_u4: EACH(uint32_t, v)                                    \
+    case T_i4: EACH(int32_t, (uint32_t)v ^ 0x80000000u)             \
+    case T_f2: EACH(uint16_t, key_f2(v, merge))                     \
+    case T_f4: EACH(uint32_t, key_f4(v, merge))
 
 static void keys32(int kind, const char *src, npy_intp stride, npy_intp n, uint32_t *keys, int merge)
 {
@@ -124,9 +86,9 @@ static void keys64(int kind, const char *src, npy_intp stride, npy_intp n, uint6
 {
     switch (kind) {
         SMALL_KEYS
-    case K_U8: EACH(uint64_t, v)
-    case K_I8: EACH(int64_t, (uint64_t)v ^ ((uint64_t)1 << 63))
-    case K_F8: EACH(uint64_t, key_f8(v, merge))
+    case T_u8: EACH(uint64_t, v)
+    case T_i8: EACH(int64_t, (uint64_t)v ^ ((uint64_t)1 << 63))
+    case T_f8: EACH(uint64_t, key_f8(v, merge))
     default: return;
     }
 }
@@ -145,9 +107,9 @@ static void keys_task(void *ctx, long task)
     part_range(c->n, c->parts, task, &start, &stop);
     const char *src = c->elements + start * c->stride;
     if (thn_key_size(c->typenum) == 4) {
-        keys32(key_kind(c->typenum), src, c->stride, stop - start, (uint32_t *)c->keys + start, c->merge);
+        keys32(thn_type_index(c->typenum), src, c->stride, stop - start, (uint32_t *)c->keys + start, c->merge);
     } else {
-        keys64(key_kind(c->typenum), src, c->stride, stop - start, (uint64_t *)c->keys + start, c->merge);
+        keys64(thn_type_index(c->typenum), src, c->stride, stop - start, (uint64_t *)c->keys + start, c->merge);
     }
 }
 
@@ -159,7 +121,7 @@ void thn_keys(int typenum, const char *src, npy_intp stride, npy_intp n, void *k
 
 void thn_keys64(int typenum, const char *src, npy_intp stride, npy_intp n, uint64_t *keys)
 {
-    keys64(key_kind(typenum), src, stride, n, keys, 1);
+    keys64(thn_type_index(typenum), src, stride, n, keys, 1);
 }
 
 #define BACK(T, K, EXPR)                                       \
@@ -172,18 +134,19 @@ void thn_keys64(int typenum, const char *src, npy_intp stride, npy_intp n, uint6
 static void unkeys(int typenum, const void *keys, npy_intp n, char *dst, npy_intp stride)
 {
     const uint64_t sign = (uint64_t)1 << 63;
-    switch (key_kind(typenum)) {
-    case K_U1: BACK(uint8_t, uint32_t, v)
-    case K_I1: BACK(uint8_t, uint32_t, v ^ 0x80)
-    case K_U2: BACK(uint16_t, uint32_t, v)
-    case K_I2: BACK(uint16_t, uint32_t, v ^ 0x8000)
-    case K_U4: BACK(uint32_t, uint32_t, v)
-    case K_I4: BACK(uint32_t, uint32_t, v ^ 0x80000000u)
-    case K_F2: BACK(uint16_t, uint32_t, v & 0x8000 ? v ^ 0x8000 : ~v)
-    case K_F4: BACK(uint32_t, uint32_t, v & 0x80000000u ? v ^ 0x80000000u : ~v)
-    case K_U8: BACK(uint64_t, uint64_t, v)
-    case K_I8: BACK(uint64_t, uint64_t, v ^ sign)
-    case K_F8: BACK(uint64_t, uint64_t, v & sign ? v ^ sign : ~v)
+    switch (thn_type_index(typenum)) {
+    case T_b1:
+    case T_u1: BACK(uint8_t, uint32_t, v)
+    case T_i1: BACK(uint8_t, uint32_t, v ^ 0x80)
+    case T_u2: BACK(uint16_t, uint32_t, v)
+    case T_i2: BACK(uint16_t, uint32_t, v ^ 0x8000)
+    case T_u4: BACK(uint32_t, uint32_t, v)
+    case T_i4: BACK(uint32_t, uint32_t, v ^ 0x80000000u)
+    case T_f2: BACK(uint16_t, uint32_t, v & 0x8000 ? v ^ 0x8000 : ~v)
+    case T_f4: BACK(uint32_t, uint32_t, v & 0x80000000u ? v ^ 0x80000000u : ~v)
+    case T_u8: BACK(uint64_t, uint64_t, v)
+    case T_i8: BACK(uint64_t, uint64_t, v ^ sign)
+    case T_f8: BACK(uint64_t, uint64_t, v & sign ? v ^ sign : ~v)
     default: return;
     }
 }

@@ -217,6 +217,11 @@ double thn_now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+int thn_nothing_prepare(ThnFrame *Py_UNUSED(f), const ThnInstr *Py_UNUSED(ins))
+{
+    return 0;
+}
+
 int thn_execute(ThnFrame *f, const ThnInstr *ins, double work)
 {
     const ThnOpDef *def = ins->def;

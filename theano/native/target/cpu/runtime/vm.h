@@ -130,6 +130,8 @@ void thn_take_error(PyObject **type, PyObject **value, PyObject **tb);
 int thn_settle_error(PyObject *r, PyObject *type, PyObject *value, PyObject *tb);
 /* Turns the failure of an instruction into a Python exception, described by `on_error`. -1. */
 int thn_fail(ThnProgram *p, ThnFrame *f, const ThnInstr *ins);
+/* A `prepare` that leaves all to execute. */
+int thn_nothing_prepare(ThnFrame *f, const ThnInstr *ins);
 /* Executes a prepared instruction; without the GIL if that is worth it. */
 int thn_execute(ThnFrame *f, const ThnInstr *ins, double work);
 /* Whether the instruction, one of those that overwrite their first input if their first field says so, does it. */
