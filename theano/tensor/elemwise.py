@@ -321,6 +321,7 @@ class Elemwise(Op):
         outs: Sequence[typing.Any],
         ograds: Sequence[typing.Any],
         wanted: Sequence[bool] | None = None,
+        made: dict | None = None,
     ) -> list:
         """Return the gradients at the inputs, summed over the dimensions in which an input is repeated.
 
@@ -329,8 +330,11 @@ class Elemwise(Op):
         inputs, outs, ograds : sequence of Variable
         wanted : sequence of bool, optional
             The inputs whose gradients are to be built; for the others there is None.
+        made : dict, optional
+            Numbers of the gradients of other nodes, which go into these, too. With it `outs` may be taken for what the Op
+            computes of `inputs`; without it that is computed again.
         """
-        gradients = self._gradients(inputs, outs, ograds, None if wanted is None or all(wanted) else tuple(wanted))
+        gradients = self._gradients(inputs, outs, ograds, None if wanted is None or all(wanted) else tuple(wanted), made)
         pattern = outs[0].type.broadcastable
         result = []
         for x, g in zip(inputs, gradients):
@@ -339,7 +343,7 @@ class Elemwise(Op):
             result.append(g)
         return result
 
-    # For `theano.gradient`: the fourth argument is there.
+    # For `theano.gradient`: the fourth and the fifth argument are there.
     L_op.takes_wanted = True  # type: ignore[attr-defined]
 
     def R_op(self, inputs: Sequence[typing.Any], eval_points: Sequence[typing.Any]) -> list:
@@ -390,6 +394,7 @@ class Elemwise(Op):
         outs: Sequence[typing.Any],
         ograds: Sequence[typing.Any],
         wanted: tuple[bool, ...] | None = None,
+        made: dict | None = None,
     ) -> list:
         # The gradients before repeated dimensions are summed.
         plain = all(type(g.type) is TensorType for g in ograds)
@@ -400,13 +405,14 @@ class Elemwise(Op):
         )
         recipe: _Recipe | None
         if plain:
-            key = ("gradient", gradient_method(self.scalar_op), config.floatX, config.cast_policy, types, wanted)
+            again = made is None
+            key = ("gradient", gradient_method(self.scalar_op), config.floatX, config.cast_policy, types, wanted, again)
             recipe = self._nodes.get(key)
             if recipe is None:
-                recipe = self._nodes[key] = _Recipe(self.scalar_op, *types, wanted)
+                recipe = self._nodes[key] = _Recipe(self.scalar_op, *types, wanted, again)
         else:
             recipe = _Recipe(self.scalar_op, *types, wanted)
-        return recipe([*inputs, *outs, *ograds], outs[0].type.ndim)
+        return recipe([*inputs, *outs, *ograds], outs[0].type.ndim, {} if made is None else made)
 
 
 def _as_tensor(x: typing.Any) -> typing.Any:
@@ -431,7 +437,8 @@ class _Recipe:
     """The gradient of a scalar op as a list of tensor operations.
 
     The scalar gradient is a graph of scalar ops from the inputs, outputs and output gradients. It is the same for all
-    tensors of the same dtypes, so it is made once and then replayed.
+    tensors of the same dtypes, so it is made once and then replayed. Where it computes the outputs `again`, it does
+    without them.
     """
 
     def __init__(
@@ -441,6 +448,7 @@ class _Recipe:
         out_dtypes: tuple,
         grad_types: tuple,
         wanted: tuple[bool, ...] | None,
+        again: bool = True,
     ) -> None:
         with config.change_flags(compute_test_value="off"):
             inputs = [scal.get_scalar_type(d)() for d in in_dtypes]
@@ -464,6 +472,9 @@ class _Recipe:
             if not isinstance(node.op, ScalarOp):
                 raise TypeError(f"The gradient of {scalar_op} holds {node.op}, which is not a scalar op")
             ins = tuple(self._slot(v) for v in node.inputs)
+            if not again and ins == tuple(range(len(inputs))) and node.op == scalar_op:
+                self.slots.update((o, self.slots[known]) for o, known in zip(node.outputs, outputs))
+                continue
             for o in node.outputs:
                 self.slots[o] = self.n_slots
                 self.n_slots += 1
@@ -492,10 +503,13 @@ class _Recipe:
             )
         return found
 
-    def __call__(self, sources: Sequence[typing.Any], ndim: int) -> list:
+    def __call__(self, sources: Sequence[typing.Any], ndim: int, made: dict) -> list:
         values: list[typing.Any] = [*sources, *([None] * (self.n_slots - len(sources)))]
         for slot, known in self.constants:
-            values[slot] = dim_shuffle((), ("x",) * ndim)(known.clone())
+            number = made.get((known, ndim))
+            if number is None:
+                number = made[known, ndim] = dim_shuffle((), ("x",) * ndim)(known.clone())
+            values[slot] = number
         for op, ins, outs in self.steps:
             for slot, value in zip(outs, op(*[values[i] for i in ins], return_list=True)):
                 values[slot] = value
