@@ -24,6 +24,7 @@ _NOT_PICKLED = (
     "_callbacks",
     "_copies",
     "_depth_first",
+    "_plain",
     "_present",
     "_sorted",
     "_timed",
@@ -138,6 +139,7 @@ class FunctionGraph:
         self.execute_callbacks_times: dict = {}
         self._features: list = []
         self._callbacks: dict = {}
+        self._plain: dict = {}
         self._timed = config.profile
         self._version = 0
         self._sorted: tuple | None = None
@@ -307,8 +309,9 @@ class FunctionGraph:
         pending = [(var, client)]
         while pending:
             var, client = pending.pop()
-            var.clients.remove(client)
-            if var.clients:
+            clients = var.clients
+            clients.remove(client)
+            if clients:
                 continue
             node = var.owner
             if node is None:
@@ -324,8 +327,13 @@ class FunctionGraph:
             if outputs[0].clients or (len(outputs) > 1 and any(out.clients for out in outputs)):
                 continue
             self.apply_nodes.remove(node)
-            self.variables.difference_update(node.outputs)
-            self.execute_callbacks("on_prune", node, reason)
+            self.variables.difference_update(outputs)
+            plain = self._plain_methods("on_prune")
+            if plain is None:
+                self.execute_callbacks("on_prune", node, reason)
+            else:
+                for method in plain:
+                    method(self, node, reason)
             pending += [(v, (node, i)) for i, v in enumerate(node.inputs)]
 
     def change_input(self, node: Any, i: int, new_r: Any, reason: Any = None) -> None:
@@ -375,10 +383,11 @@ class FunctionGraph:
         place[i] = new_r
         new_r.clients.append((node, i))
         self._remove_client(r, (node, i), reason)
-        if self.profile or self._timed:
+        plain = self._plain_methods("on_change_input")
+        if plain is None:
             self.execute_callbacks("on_change_input", node, i, r, new_r, reason=reason)
         else:
-            for _, method in self._methods("on_change_input"):
+            for method in plain:
                 method(self, node, i, r, new_r, reason=reason)
 
     def replace(self, r: Variable, new_r: Variable, reason: Any = None, verbose: bool | None = None) -> None:
@@ -450,6 +459,7 @@ class FunctionGraph:
         self._features.append(feature)
         # New lists: one of these may be gone through.
         self._callbacks = {name: methods + self._method(feature, name) for name, methods in self._callbacks.items()}
+        self._plain = {}
 
     def remove_feature(self, feature: Any) -> None:
         """Remove a feature, whose ``on_detach`` is called."""
@@ -460,6 +470,7 @@ class FunctionGraph:
         self._callbacks = {
             name: [entry for entry in methods if entry[0] is not feature] for name, methods in self._callbacks.items()
         }
+        self._plain = {}
         detach = getattr(feature, "on_detach", None)
         if detach is not None:
             detach(self)
@@ -482,7 +493,10 @@ class FunctionGraph:
         """The methods of the features for a callback, to be called without ado; None where they are to be timed."""
         if self.profile or self._timed:
             return None
-        return [method for _, method in self._methods(name)]
+        plain = self._plain.get(name)
+        if plain is None:
+            plain = self._plain[name] = [method for _, method in self._methods(name)]
+        return plain
 
     def execute_callbacks(self, name: str, *args: Any, **kwargs: Any) -> None:
         """Call ``feature.name(self, *args, **kwargs)`` for each feature that has such a method.
@@ -688,6 +702,7 @@ class FunctionGraph:
         self.__dict__.update(state)
         self.execute_callbacks_times = {}
         self._callbacks = {}
+        self._plain = {}
         self._timed = config.profile
         self._sorted = None
         self._depth_first = self._present = (-1, ())

@@ -484,7 +484,7 @@ class Variable(Node):
         return new
 
 
-VARIABLE_ATTRIBUTES = ("tag", "type", "owner", "index", "name", "_number", "fgraph", "clients")
+VARIABLE_ATTRIBUTES = ("tag", "type", "owner", "index", "name", "_number", "fgraph", "clients", "_lengths")
 show_attributes(Variable, *VARIABLE_ATTRIBUTES)
 
 

@@ -55,7 +55,8 @@ def lengths_of(variable: Any, depth: int = _DEPTH) -> tuple[int | None, ...] | N
     owner = variable.owner
     if owner is None:
         return variable.data.shape if isinstance(variable, Constant) else None
-    found = variable.__dict__.get("_lengths", owner)
+    # Not by the variable's dictionary: until that is asked for, there is none.
+    found = getattr(variable, "_lengths", owner)
     if found is owner:
         method = getattr(owner.op, "static_shape", None)
         found = None
@@ -63,7 +64,7 @@ def lengths_of(variable: Any, depth: int = _DEPTH) -> tuple[int | None, ...] | N
             found = method(owner, lambda x: lengths_of(x, depth - 1))
             if found is not None:
                 found = None if all(n is None for n in found) else tuple(found)
-        variable.__dict__["_lengths"] = found
+        variable._lengths = found
     return found
 
 

@@ -49,6 +49,8 @@ class _Worklist(toolbox.Feature):
         self.index = TrackIndex()
         # The local optimizers whose `needs` the graph does not have yet.
         self.asleep: set[LocalOptimizer] = set()
+        # The nodes, in order, that were left out because all optimizers for them sleep.
+        self.idle: list[Any] = []
 
     def sleep(self, index: TrackIndex, ops: Iterable[Any]) -> None:
         """Pass over the optimizers of `index` that need an Op that is not among `ops`, until one comes in."""
@@ -58,11 +60,24 @@ class _Worklist(toolbox.Feature):
             if asleep and (woken := index.woken_by(op)):
                 asleep.difference_update(woken)
 
-    def start(self, nodes: Sequence[Any]) -> None:
-        """Begin with `nodes`, given in topological order."""
-        self.dirty = dict.fromkeys(nodes, _PATTERN_HEIGHT)
+    def start(self, nodes: Sequence[Any], ops: Iterable[Any]) -> None:
+        """Begin with `nodes`, given in topological order, whose Ops are among `ops`."""
         for i, node in enumerate(nodes):
             self.rank[node] = (float(i), 0)
+        idle = self.index.idle_ops(ops, self.asleep)
+        self.idle = [node for node in nodes if id(node.op) in idle] if idle else []
+        self.dirty = dict.fromkeys([node for node in nodes if id(node.op) not in idle] if idle else nodes, _PATTERN_HEIGHT)
+
+    def _wake(self, woken: Sequence[LocalOptimizer]) -> None:
+        if self.asleep.isdisjoint(woken):
+            return
+        self.asleep.difference_update(woken)
+        # As if they had been on the list from the start: what comes later in this pass is looked at.
+        idle, self.idle = self.idle, []
+        for node in idle:
+            rank = self.rank.get(node)
+            if rank is not None and rank > self.current:
+                self._add(node, _PATTERN_HEIGHT)
 
     def begin_pass(self) -> None:
         """Move what was left for the next pass to this one."""
@@ -134,7 +149,7 @@ class _Worklist(toolbox.Feature):
         self.serial += 1
         self.rank[node] = (self.current[0], self.serial)
         if self.asleep and (woken := self.index.woken_by(node.op)):
-            self.asleep.difference_update(woken)
+            self._wake(woken)
         if self.ignore_newtrees:
             self.dirty[node] = 0
         else:
@@ -441,7 +456,7 @@ class _Run:
     def _look_at_everything(self) -> None:
         start = time.perf_counter()
         fgraph, start_from = self.fgraph, self.start_from
-        self.work.start(nodes_in_order(fgraph, start_from))
+        self.work.start(nodes_in_order(fgraph, start_from), fgraph.present_ops())
         self.sort_time += time.perf_counter() - start
 
     def _run_global(self, kind: str, opts: list[Optimizer], this: PassProfile) -> None:

@@ -18,7 +18,7 @@ from theano.gof.memo import ById
 from theano.gof.opt import LocalOptimizer
 from theano.scalar import upcast
 from theano.tensor import basic as T
-from theano.tensor.elemwise import DimShuffle
+from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.registry import register_canonicalize
 from theano.tensor.rewriting.terms import as_scalar_constant, constant_of, replacement
 
@@ -30,7 +30,7 @@ MAX_TERMS = 32
 def _strip(v: Any) -> Any:
     """`v` without a DimShuffle that only adds broadcastable dimensions on the left."""
     node = v.owner
-    if node is not None and isinstance(node.op, DimShuffle):
+    if node is not None and type(node.op) is not Elemwise and isinstance(node.op, DimShuffle):
         x = node.inputs[0]
         order = node.op.new_order
         ndim = x.type.ndim
@@ -164,13 +164,14 @@ class AlgebraicCanonizer(LocalOptimizer):
         """The number of terms in the tree of `node`, as far as nothing else uses its parts; remembered."""
         terms = 0
         for i in node.inputs:
+            terms += 1
+            if i.owner is None:
+                continue
             inner = _strip(i)
             below = inner.owner
-            if below is not None and self._role(below.op) and len(inner.clients) == 1:
+            if below is not None and len(inner.clients) == 1 and self._role(below.op):
                 size = _terms_of[id(below)][0] if id(below) in _terms_of else len(below.inputs)
-                terms += size if size < MAX_TERMS else 1
-            else:
-                terms += 1
+                terms += size - 1 if size < MAX_TERMS else 0
         if terms != len(node.inputs) or id(node) in _terms_of:
             _terms_of.keep(node, terms)
         return terms
@@ -184,7 +185,7 @@ class AlgebraicCanonizer(LocalOptimizer):
         first = True
         while stack:
             var, positive = stack.pop()
-            inner = _strip(var)
+            inner = var if var.owner is None else _strip(var)
             node = inner.owner
             role = 0 if node is None else self._role(node.op)
             if not role or inner.type.dtype != dtype or (not first and not expand(inner)):
@@ -374,10 +375,11 @@ class AlgebraicCanonizer(LocalOptimizer):
         """Whether a look at the inputs is enough to see that nothing changes; most nodes are like that."""
         role = self._role(node.op)
         stripped = []
-        for i in node.inputs:
-            inner = _strip(i)
-            if inner.owner is not None and self._role(inner.owner.op):
-                return False
+        for inner in node.inputs:
+            if inner.owner is not None:
+                inner = _strip(inner)
+                if inner.owner is not None and self._role(inner.owner.op):
+                    return False
             stripped.append(inner)
         if role == _MAIN:
             if len(stripped) < 2:
