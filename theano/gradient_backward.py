@@ -50,6 +50,8 @@ def _node_to_pattern(node: Apply) -> list[list[bool]] | None:
         raise TypeError(f"{node.op}.connection_pattern should return a list, not {type(pattern)}")
     if len(pattern) != len(node.inputs):
         raise ValueError(f"{node.op}.connection_pattern should have {len(node.inputs)} rows but has {len(pattern)}.")
+    if pattern == [[True] * len(node.outputs)] * len(node.inputs):
+        return None
     for row in pattern:
         if not isinstance(row, list):
             raise TypeError(f"{node.op}.connection_pattern should return a list of lists, not of {type(row)}")
@@ -224,6 +226,15 @@ class Backward:
         null = [isinstance(g.type, NullType) for g in output_grads]
         discrete = [_dtype(output) in _DISCRETE for output in outputs]
 
+        count = range(len(inputs))
+        if pattern is None and live == [True] and null == [False] and discrete == [False]:
+            wanted = [inp in self.clients for inp in inputs] if _takes_wanted(node.op) else None
+            raw = self._call_grad(node, output_grads, wanted)
+            return [
+                _check_term(node, i, raw[i], True, False, False) if wanted is None or wanted[i] else disconnected_type()
+                for i in count
+            ]
+
         def reach(i: int, wanted: list[bool]) -> bool:
             """Whether input `i` is connected to an output that is live and wanted."""
             if pattern is None:
@@ -231,7 +242,6 @@ class Backward:
             return any(w and c and p for w, c, p in zip(wanted, live, pattern[i], strict=True))
 
         everything = [True] * len(outputs)
-        count = range(len(inputs))
         connected = [reach(i, everything) for i in count]
         if not any(connected):
             return [disconnected_type() for _ in inputs]

@@ -241,6 +241,14 @@ class FunctionGraph:
         new_nodes: list = []
         seen: set = set()
         stack = [(start, iter(start.inputs))]
+        for var in start.inputs:
+            owner = var.owner
+            if owner not in present if owner is not None else var not in variables:
+                break
+        else:
+            # Most that comes in is a single node of what is there.
+            new_nodes.append(start)
+            stack.clear()
         while stack:
             node, rest = stack[-1]
             for var in rest:
@@ -266,14 +274,19 @@ class FunctionGraph:
                     if getattr(tag, "_trace", trace) is None and (node is not start or not self.traces_are_checked):
                         tag._trace = trace
         plain = self._plain_methods("on_import")
+        rewritten = reason != "init"
         for node in new_nodes:
             self._setup_node(node)
             present.add(node)
             for out in node.outputs:
-                self._setup_variable(out)
+                if getattr(out, "fgraph", None) is None:
+                    out.fgraph = self
+                    out.clients = ClientList()
+                else:
+                    self._setup_variable(out)
                 variables.add(out)
             for i, var in enumerate(node.inputs):
-                if reason != "init" and getattr(var, "cached", False):
+                if rewritten and var.owner is None and getattr(var, "cached", False):
                     # A rewrite wrote a number that is kept for all graphs.
                     var = node.inputs[i] = self._own_copy(var)
                 if var not in variables:
@@ -372,9 +385,9 @@ class FunctionGraph:
             )
         if r is new_r:
             return
-        if getattr(new_r, "cached", False):
-            new_r = self._own_copy(new_r)
         if new_r.owner is None:
+            if getattr(new_r, "cached", False):
+                new_r = self._own_copy(new_r)
             if new_r not in self.variables:
                 self._import_variable(new_r, reason)
         elif new_r.owner not in self.apply_nodes:
@@ -389,6 +402,32 @@ class FunctionGraph:
         else:
             for method in plain:
                 method(self, node, i, r, new_r, reason=reason)
+
+    def can_change_ops(self) -> bool:
+        """Return whether no feature has to be told of each replacement, so that `change_op` may be used."""
+        # What a subclass does is for itself to say.
+        return all(type(feature).__dict__.get("follows_ops", False) for feature, _ in self._methods("on_change_input"))
+
+    def change_op(self, node: Apply, op: Any, reason: Any = None) -> None:
+        """Give a node another Op, of the same types; for the features the node leaves and one with the new Op comes.
+
+        Parameters
+        ----------
+        node : Apply
+            Of this graph.
+        op : Op
+            What computes its outputs from now on.
+        reason : optional
+            What the features are told as the reason.
+        """
+        if config.optimizer_verbose and str(reason) not in config.optimizer_verbose_ignore.split(","):
+            print(reason, node, op)
+        self.execute_callbacks("on_prune", node, reason)
+        self.execute_callbacks("on_change_op", node, op, reason)
+        self._version += 1
+        node.op = op
+        self._setup_node(node)
+        self.execute_callbacks("on_import", node, reason)
 
     def replace(self, r: Variable, new_r: Variable, reason: Any = None, verbose: bool | None = None) -> None:
         """Put `new_r` wherever the graph has `r`.

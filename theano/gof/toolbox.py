@@ -60,6 +60,8 @@ class Feature:
 
     #: Attributes that the feature puts on a graph and that are not pickled with it.
     pickle_rm_attr: tuple = ()
+    #: Whether a class with `on_change_input` may be told by `on_prune` and `on_import` that a node gets another Op.
+    follows_ops = False
 
     def on_attach(self, fgraph: Any) -> None:
         """Called when the feature is attached.
@@ -204,6 +206,7 @@ class History(Provider):
     theano.gof.toolbox.GetCheckpoint : What `History` puts on a graph as ``checkpoint``.
     """
 
+    follows_ops = True
     provides = {"checkpoint": "_mark", "revert": "revert"}
     pickle_rm_attr = tuple(provides)
 
@@ -224,6 +227,11 @@ class History(Provider):
         if changes is not None:
             changes.append((node, i, r, reason))
 
+    def on_change_op(self, fgraph: Any, node: Any, op: Any, reason: Any = None) -> None:
+        changes = self.history[fgraph]
+        if changes is not None:
+            changes.append((node, None, node.op, reason))
+
     def _mark(self, fgraph: Any) -> int:
         return len(self.history[fgraph])
 
@@ -234,7 +242,10 @@ class History(Provider):
         try:
             while len(changes) > checkpoint:
                 node, i, r, reason = changes.pop()
-                fgraph.change_input(node, i, r, reason=("Revert", reason))
+                if i is None:
+                    fgraph.change_op(node, r, reason=("Revert", reason))
+                else:
+                    fgraph.change_input(node, i, r, reason=("Revert", reason))
         finally:
             self.history[fgraph] = changes
 
@@ -298,6 +309,7 @@ class ReplaceValidate(History, Validator):
     theano.gof.NoOutputFromInplace : Refuses to let in-place Ops compute outputs of the graph.
     """
 
+    follows_ops = True
     provides = {
         "replace_validate": "replace_validate",
         "replace_all_validate": "replace_all_validate",
@@ -527,6 +539,8 @@ class PreserveVariableAttributes(Feature):
     theano.gof.Feature : The base class of features.  Its callbacks do nothing.
     theano.gof.toolbox.PreserveNames : Gives the name of a variable that is replaced to its replacement, if that has none.
     """
+
+    follows_ops = True
 
     def on_change_input(self, fgraph: Any, node: Any, i: int, r: Any, new_r: Any, reason: Any = None) -> None:
         if r.name is not None and new_r.name is None:

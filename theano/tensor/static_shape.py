@@ -114,7 +114,13 @@ def check_elementwise(op: Any, inputs: Sequence[Any]) -> None:
     """
     first, other = -1, None
     for i, x in enumerate(inputs):
-        lengths = lengths_of(x)
+        owner = x.owner
+        if owner is None:
+            lengths = x.data.shape if isinstance(x, Constant) else None
+        else:
+            lengths = getattr(x, "_lengths", owner)
+            if lengths is owner:
+                lengths = lengths_of(x)
         if lengths is None or False not in x.type.broadcastable:
             continue
         if other is None:

@@ -11,6 +11,7 @@ from typing import Any, TextIO
 
 from theano.configdefaults import config
 from theano.gof import toolbox
+from theano.gof.graph import Constant
 from theano.gof.rewriting.base import Optimizer, log_error, optimizer_label
 from theano.gof.rewriting.index import TrackIndex
 from theano.gof.rewriting.local import FromFunctionLocalOptimizer, LocalOptimizer
@@ -65,8 +66,12 @@ class _Worklist(toolbox.Feature):
         for i, node in enumerate(nodes):
             self.rank[node] = (float(i), 0)
         idle = self.index.idle_ops(ops, self.asleep)
-        self.idle = [node for node in nodes if id(node.op) in idle] if idle else []
-        self.dirty = dict.fromkeys([node for node in nodes if id(node.op) not in idle] if idle else nodes, _PATTERN_HEIGHT)
+        self.idle, busy = [], nodes
+        if idle:
+            busy = []
+            for node in nodes:
+                (self.idle if id(node.op) in idle and not _is_of_constants(node) else busy).append(node)
+        self.dirty = dict.fromkeys(busy, _PATTERN_HEIGHT)
 
     def _wake(self, woken: Sequence[LocalOptimizer]) -> None:
         if self.asleep.isdisjoint(woken):
@@ -178,6 +183,10 @@ class _Worklist(toolbox.Feature):
             remaining = [client for client, _ in clients if client is not lost]
             if len(remaining) == 1 and remaining[0] != "output" and remaining[0] in self.rank:
                 self._add(remaining[0], 0)
+
+
+def _is_of_constants(node: Any) -> bool:
+    return all(isinstance(i, Constant) for i in node.inputs)
 
 
 def _has_requirements(opt: LocalOptimizer) -> bool:
@@ -490,11 +499,19 @@ class _Run:
         work.begin_pass()
         changed = False
         undone: set[tuple[Any, Any]] = set()
+        queue, heap, pending, rank = work.queue, work.heap, work.pending, work.rank
         try:
             while True:
-                node = work.pop()
-                if node is None:
-                    break
+                if queue and not heap:
+                    # As `pop` does.
+                    node = queue.pop()
+                    if pending.pop(node, None) is None:
+                        continue
+                    work.current = rank[node]
+                else:
+                    node = work.pop()
+                    if node is None:
+                        break
                 if node not in apply_nodes:
                     continue
                 for lopt, transform in find_for(node):

@@ -151,11 +151,11 @@ class TrackIndex:
         return (self._found.get(id(op)) or self._look_up(op))[0]
 
     def idle_ops(self, ops: Iterable[Any], asleep: Any) -> dict[int, Any]:
-        """Return those of `ops`, by id, of which no node is offered to any optimizer, but those that are `asleep`."""
+        """Return those of `ops`, by id, of which only nodes of constants are offered to optimizers that are not `asleep`."""
         idle = {}
         for op in ops:
             for opt in self.find(op):
-                if opt not in asleep:
+                if not opt.of_constants and opt not in asleep:
                     break
             else:
                 idle[id(op)] = op

@@ -40,6 +40,8 @@ class MergeFeature(toolbox.Feature):
     theano.gof.MergeOptimizer : Make one of all Apply nodes with equal Ops and the same inputs, and of equal constants.
     """
 
+    follows_ops = True
+
     def __init__(self) -> None:
         self.pending: dict[Any, None] = {}
         # Whether a node came in that returns its first input after checking the others.

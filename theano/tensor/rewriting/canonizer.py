@@ -134,7 +134,10 @@ class AlgebraicCanonizer(LocalOptimizer):
 
     def _role(self, op: Any) -> int:
         """Which of the three `op` is, 0 if none."""
-        return (self._roles.get(id(op)) or self._roles.keep(op, self._family.get(op, 0)))[0]
+        return (self._roles.get(id(op)) or self._find_role(op))[0]
+
+    def _find_role(self, op: Any) -> tuple:
+        return self._roles.keep(op, self._family.get(op, 0))
 
     # Taking apart.
 
@@ -162,14 +165,16 @@ class AlgebraicCanonizer(LocalOptimizer):
 
     def _measure(self, node: Any) -> int:
         """The number of terms in the tree of `node`, as far as nothing else uses its parts; remembered."""
-        terms = 0
+        terms, roles = 0, self._roles
         for i in node.inputs:
             terms += 1
             if i.owner is None:
                 continue
             inner = _strip(i)
             below = inner.owner
-            if below is not None and len(inner.clients) == 1 and self._role(below.op):
+            if below is None or len(inner.clients) != 1:
+                continue
+            if (roles.get(id(below.op)) or self._find_role(below.op))[0]:
                 size = _terms_of[id(below)][0] if id(below) in _terms_of else len(below.inputs)
                 terms += size - 1 if size < MAX_TERMS else 0
         if terms != len(node.inputs) or id(node) in _terms_of:
@@ -183,11 +188,12 @@ class AlgebraicCanonizer(LocalOptimizer):
         stack: list[tuple[Any, bool]] = [(root, True)]
         dtype = root.type.dtype
         first = True
+        roles = self._roles
         while stack:
             var, positive = stack.pop()
             inner = var if var.owner is None else _strip(var)
             node = inner.owner
-            role = 0 if node is None else self._role(node.op)
+            role = 0 if node is None else (roles.get(id(node.op)) or self._find_role(node.op))[0]
             if not role or inner.type.dtype != dtype or (not first and not expand(inner)):
                 (num if positive else denum).append(inner)
                 continue
@@ -373,12 +379,13 @@ class AlgebraicCanonizer(LocalOptimizer):
 
     def _is_plainly_canonical(self, node: Any) -> bool:
         """Whether a look at the inputs is enough to see that nothing changes; most nodes are like that."""
-        role = self._role(node.op)
+        role, roles = self._role(node.op), self._roles
         stripped = []
         for inner in node.inputs:
             if inner.owner is not None:
                 inner = _strip(inner)
-                if inner.owner is not None and self._role(inner.owner.op):
+                below = inner.owner
+                if below is not None and (roles.get(id(below.op)) or self._find_role(below.op))[0]:
                     return False
             stripped.append(inner)
         if role == _MAIN:

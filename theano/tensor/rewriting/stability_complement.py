@@ -199,7 +199,7 @@ _FUNCTION_CLASSES = frozenset((_SIGMOID, _TANH))
 
 
 def _near_function(inputs: list[Any], counts: Any, depth: int = 3) -> bool:
-    """Whether a sigmoid or a hyperbolic tangent that `counts` is among the factors of `inputs`: a quick no for nearly all nodes."""
+    """Whether a sigmoid or a hyperbolic tangent that `counts` is among the factors of `inputs`; it seldom is."""
     for v in inputs:
         node = v.owner
         if node is None or type(node.op) is not Elemwise:
