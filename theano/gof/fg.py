@@ -273,7 +273,7 @@ class FunctionGraph:
                     tag = out.tag
                     if getattr(tag, "_trace", trace) is None and (node is not start or not self.traces_are_checked):
                         tag._trace = trace
-        plain = self._plain_methods("on_import")
+        plain = None if self.profile or self._timed else self._plain_methods("on_import")
         rewritten = reason != "init"
         for node in new_nodes:
             self._setup_node(node)
@@ -323,9 +323,12 @@ class FunctionGraph:
         while pending:
             var, client = pending.pop()
             clients = var.clients
-            clients.remove(client)
-            if clients:
-                continue
+            if len(clients) == 1 and clients[0] == client:
+                clients.clear()
+            else:
+                clients.remove(client)
+                if clients:
+                    continue
             node = var.owner
             if node is None:
                 # Where constants and inputs are many, a search for each would take long.
@@ -341,11 +344,10 @@ class FunctionGraph:
                 continue
             self.apply_nodes.remove(node)
             self.variables.difference_update(outputs)
-            plain = self._plain_methods("on_prune")
-            if plain is None:
+            if self.profile or self._timed:
                 self.execute_callbacks("on_prune", node, reason)
             else:
-                for method in plain:
+                for method in self._plain.get("on_prune") or self._plain_methods("on_prune"):
                     method(self, node, reason)
             pending += [(v, (node, i)) for i, v in enumerate(node.inputs)]
 
@@ -396,11 +398,10 @@ class FunctionGraph:
         place[i] = new_r
         new_r.clients.append((node, i))
         self._remove_client(r, (node, i), reason)
-        plain = self._plain_methods("on_change_input")
-        if plain is None:
+        if self.profile or self._timed:
             self.execute_callbacks("on_change_input", node, i, r, new_r, reason=reason)
         else:
-            for method in plain:
+            for method in self._plain.get("on_change_input") or self._plain_methods("on_change_input"):
                 method(self, node, i, r, new_r, reason=reason)
 
     def can_change_ops(self) -> bool:
@@ -528,13 +529,9 @@ class FunctionGraph:
             return []
         return [(feature, method)]
 
-    def _plain_methods(self, name: str) -> list | None:
-        """The methods of the features for a callback, to be called without ado; None where they are to be timed."""
-        if self.profile or self._timed:
-            return None
-        plain = self._plain.get(name)
-        if plain is None:
-            plain = self._plain[name] = [method for _, method in self._methods(name)]
+    def _plain_methods(self, name: str) -> list:
+        """The methods of the features for a callback, to be called without ado where nothing is timed."""
+        plain = self._plain[name] = [method for _, method in self._methods(name)]
         return plain
 
     def execute_callbacks(self, name: str, *args: Any, **kwargs: Any) -> None:

@@ -270,9 +270,11 @@ class Elemwise(Op):
         by_input, out_types = known[0]
         if by_input is not None:
             variables = [v if op is None else op(v) for v, op in zip(variables, by_input)]
-        if len(variables) > 1:
-            check_elementwise(self, variables)
-        return Apply.of_types(self, variables, out_types)
+        node = Apply.of_types(self, variables, out_types)
+        if not check_elementwise(self, variables) and type(self) is Elemwise:
+            # What `static_shape` would find.
+            node.outputs[0]._lengths = None
+        return node
 
     def _known(self, ids: list, types: list) -> typing.Any:
         # What is known of nodes of inputs of these types, which from now on is found by their ids: that takes no hashes.

@@ -92,7 +92,7 @@ def known_shape(variable: Any) -> tuple[int | None, ...]:
     return tuple([1 if b else n for b, n in zip(pattern, lengths)])
 
 
-def check_elementwise(op: Any, inputs: Sequence[Any]) -> None:
+def check_elementwise(op: Any, inputs: Sequence[Any]) -> bool:
     """Refuse inputs of an elementwise operation that are known to differ in length where both are not repeated.
 
     Parameters
@@ -101,6 +101,11 @@ def check_elementwise(op: Any, inputs: Sequence[Any]) -> None:
         For the message.
     inputs : sequence of TensorVariable
         Of equal rank.
+
+    Returns
+    -------
+    bool
+        Whether a length is known that is not repeated.
 
     Raises
     ------
@@ -135,6 +140,7 @@ def check_elementwise(op: Any, inputs: Sequence[Any]) -> None:
                 f" {text_of(shape)}: in dimension {dim} they have {m} and {n} elements, and neither is declared broadcastable"
                 f" there. ({inputs[first]}: {inputs[first].type}, {x}: {x.type})"
             )
+    return other is not None
 
 
 def check_product(x: Any, y: Any, of_x: int, of_y: int) -> None:

@@ -70,7 +70,10 @@ class _Worklist(toolbox.Feature):
         if idle:
             busy = []
             for node in nodes:
-                (self.idle if id(node.op) in idle and not _is_of_constants(node) else busy).append(node)
+                if id(node.op) not in idle or _is_of_constants(node):
+                    busy.append(node)
+                else:
+                    self.idle.append(node)
         self.dirty = dict.fromkeys(busy, _PATTERN_HEIGHT)
 
     def _wake(self, woken: Sequence[LocalOptimizer]) -> None:
@@ -186,7 +189,8 @@ class _Worklist(toolbox.Feature):
 
 
 def _is_of_constants(node: Any) -> bool:
-    return all(isinstance(i, Constant) for i in node.inputs)
+    inputs = node.inputs
+    return (not inputs or inputs[0].owner is None) and all(isinstance(i, Constant) for i in inputs)
 
 
 def _has_requirements(opt: LocalOptimizer) -> bool:

@@ -137,7 +137,8 @@ class MergeFeature(toolbox.Feature):
 
     def candidates(self, node: Any) -> list[Any]:
         """Return the nodes that compute what `node` computes, after noting `node` in the table."""
-        self._forget(node)
+        if node in self.key_of:
+            self._forget(node)
         try:
             number = (self.number_of.get(id(node.op)) or self._number(node.op))[0]
         except TypeError:

@@ -101,7 +101,7 @@ def _term(v: Any) -> Term | None:
 
 _PRODUCTS = (T.mul, T.sqr, T.neg, T.true_div, T.inv)
 _PRODUCT_CLASSES = frozenset(type(op.scalar_op) for op in _PRODUCTS)
-_SQR, _NEG, _TRUE_DIV, _INV = (type(op.scalar_op) for op in _PRODUCTS[1:])
+_MUL, _SQR, _NEG, _TRUE_DIV, _INV = (type(op.scalar_op) for op in _PRODUCTS)
 
 
 def _scaled(k: float, u: Any, dtype: str) -> Any:
@@ -213,6 +213,30 @@ def _near_function(inputs: list[Any], counts: Any, depth: int = 3) -> bool:
     return False
 
 
+def _are_of_one_factor(inputs: list[Any]) -> bool:
+    """Whether each input is one factor, or one times a constant, at a glance: then none is another times something."""
+    for v in inputs:
+        if v.owner is None:
+            if isinstance(v, Constant):
+                return False
+            continue
+        if type(v.owner.op) is not Elemwise:
+            if as_scalar_constant(v) is not None:
+                return False
+            continue
+        kind = type(v.owner.op.scalar_op)
+        if kind is _MUL and len(v.owner.inputs) == 2:
+            constant, factor = v.owner.inputs
+            if as_scalar_constant(constant) is None:
+                return False
+            kind = None if factor.owner is None or type(factor.owner.op) is not Elemwise else type(factor.owner.op.scalar_op)
+            if kind is None and as_scalar_constant(factor) is not None:
+                return False
+        if kind in _PRODUCT_CLASSES:
+            return False
+    return True
+
+
 #: How far from a function what takes it is looked for.
 _STEPS = 16
 
@@ -247,7 +271,10 @@ def local_complements(node: Any) -> Any:
     and ``a - a * sigmoid(x) -> a * sigmoid(-x)``, where the function is needed for nothing else
     """
     dtype = node.outputs[0].type.dtype
-    if len(node.inputs) > _TERMS or dtype not in T.float_dtypes or not _near_function(node.inputs, _is_needed_beside(node)):
+    inputs = node.inputs
+    if len(inputs) > _TERMS or dtype not in T.float_dtypes or (len(inputs) == 2 and _are_of_one_factor(inputs)):
+        return False
+    if not _near_function(inputs, _is_needed_beside(node)):
         return False
     # The logarithm of a complement has a function of its own.
     if any(client != "output" and is_elemwise(client, T.log) for client, _ in node.outputs[0].clients):
