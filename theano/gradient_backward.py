@@ -119,9 +119,8 @@ class Backward:
         self.patterns: dict[Apply, list[list[bool]] | None] = {}
         self.terms: dict[Apply, list[Any]] = {}
         self.clients: dict[Variable, dict[Apply, list[int]]] = {}
-        # What the Ops of this graph share, and the variables that an Op writes over.
+        # What the gradients of the Ops share.
         self.made: dict[Any, Any] = {}
-        self.destroyed: set[Variable] = set()
         self._walk(outputs, constants)
         self._keep_ancestors_of(wrt)
 
@@ -271,7 +270,6 @@ class Backward:
             # The gradient must see the values from before the Op wrote over them, else the graph has a cycle.
             for positions in destroy_map.values():
                 for position in positions:
-                    self.destroyed.add(inputs[position])
                     if hasattr(inputs[position], "copy"):
                         inputs[position] = inputs[position].copy()
         for j, (output, g) in enumerate(zip(outputs, output_grads, strict=True)):
@@ -285,9 +283,7 @@ class Backward:
                     output_grads[j] = g = g.astype(o_dtype)
         l_op = gradient_method(op)
         if wanted is not None and l_op is not None:
-            # Outputs that are written over may have to be computed again.
-            lasting = not destroy_map and (not self.destroyed or self.destroyed.isdisjoint(outputs))
-            terms = l_op(inputs, list(outputs), output_grads, wanted, self.made if lasting else None)
+            terms = l_op(inputs, list(outputs), output_grads, wanted, self.made)
         elif l_op is not None:
             terms = l_op(inputs, list(outputs), output_grads)
         elif hasattr(op, "grad"):

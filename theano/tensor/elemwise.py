@@ -359,8 +359,7 @@ class Elemwise(Op):
         wanted : sequence of bool, optional
             The inputs whose gradients are to be built; for the others there is None.
         made : dict, optional
-            Numbers of the gradients of other nodes, which go into these, too. With it `outs` may be taken for what the Op
-            computes of `inputs`; without it that is computed again.
+            Numbers of the gradients of other nodes, which go into these, too.
         """
         gradients = self._gradients(inputs, outs, ograds, None if wanted is None or all(wanted) else tuple(wanted), made)
         pattern = outs[0].type.broadcastable
@@ -425,8 +424,7 @@ class Elemwise(Op):
         made: dict | None = None,
     ) -> list:
         # The gradients before repeated dimensions are summed.
-        again = made is None
-        by_ids: list[typing.Any] = [gradient_method(self.scalar_op), config.floatX, config.cast_policy, wanted, again]
+        by_ids: list[typing.Any] = [gradient_method(self.scalar_op), config.floatX, config.cast_policy, wanted]
         sources = [*inputs, *outs, *ograds]
         by_ids += [id(v.type) for v in sources]
         found = self._by_ids.get(tuple(by_ids))
@@ -440,10 +438,10 @@ class Elemwise(Op):
         )
         recipe: _Recipe | None
         if plain:
-            key = ("gradient", *by_ids[:5], types)
+            key = ("gradient", *by_ids[:4], types)
             recipe = self._nodes.get(key)
             if recipe is None:
-                recipe = self._nodes[key] = _Recipe(self.scalar_op, *types, wanted, again)
+                recipe = self._nodes[key] = _Recipe(self.scalar_op, *types, wanted)
             self._keep_by_ids(by_ids, recipe, [v.type for v in sources])
         else:
             recipe = _Recipe(self.scalar_op, *types, wanted)
@@ -472,8 +470,7 @@ class _Recipe:
     """The gradient of a scalar op as a list of tensor operations.
 
     The scalar gradient is a graph of scalar ops from the inputs, outputs and output gradients. It is the same for all
-    tensors of the same dtypes, so it is made once and then replayed. Where it computes the outputs `again`, it does
-    without them.
+    tensors of the same dtypes, so it is made once and then replayed.
     """
 
     def __init__(
@@ -483,7 +480,6 @@ class _Recipe:
         out_dtypes: tuple,
         grad_types: tuple,
         wanted: tuple[bool, ...] | None,
-        again: bool = True,
     ) -> None:
         with config.change_flags(compute_test_value="off"):
             inputs = [scal.get_scalar_type(d)() for d in in_dtypes]
@@ -507,9 +503,6 @@ class _Recipe:
             if not isinstance(node.op, ScalarOp):
                 raise TypeError(f"The gradient of {scalar_op} holds {node.op}, which is not a scalar op")
             ins = tuple(self._slot(v) for v in node.inputs)
-            if not again and ins == tuple(range(len(inputs))) and node.op == scalar_op:
-                self.slots.update((o, self.slots[known]) for o, known in zip(node.outputs, outputs))
-                continue
             for o in node.outputs:
                 self.slots[o] = self.n_slots
                 self.n_slots += 1
