@@ -388,3 +388,13 @@ class TestNumeric:
             gradient.verify_grad(T.tanh, [np.array([1])], rng=rng, mode=PLAIN)
         with pytest.raises(NotImplementedError):
             gradient.verify_grad(lambda a: [a, a], [V], rng=rng, mode=PLAIN)
+
+
+def test_the_gradients_of_one_call_share_their_numbers():
+    out = T.tanh(v) * T.tanh(v + 1)
+    grad = theano.grad(out.sum(), v)
+    differences = [node for node in theano.gof.graph.io_toposort([v], [grad]) if node.op == T.sub]
+    assert len(differences) == 2 and len({node.inputs[0] for node in differences}) == 1
+    assert theano.grad(T.tanh(v).sum(), v).owner.inputs[1].owner.inputs[0] is not differences[0].inputs[0]
+    expected = (1 - np.tanh(V) ** 2) * np.tanh(V + 1) + np.tanh(V) * (1 - np.tanh(V + 1) ** 2)
+    np.testing.assert_allclose(theano.function([v], grad, mode=PLAIN)(V), expected)

@@ -50,6 +50,8 @@ def _node_to_pattern(node: Apply) -> list[list[bool]] | None:
         raise TypeError(f"{node.op}.connection_pattern should return a list, not {type(pattern)}")
     if len(pattern) != len(node.inputs):
         raise ValueError(f"{node.op}.connection_pattern should have {len(node.inputs)} rows but has {len(pattern)}.")
+    if pattern == [[True] * len(node.outputs)] * len(node.inputs):
+        return None
     for row in pattern:
         if not isinstance(row, list):
             raise TypeError(f"{node.op}.connection_pattern should return a list of lists, not of {type(row)}")
@@ -117,6 +119,8 @@ class Backward:
         self.patterns: dict[Apply, list[list[bool]] | None] = {}
         self.terms: dict[Apply, list[Any]] = {}
         self.clients: dict[Variable, dict[Apply, list[int]]] = {}
+        # What the gradients of the Ops share.
+        self.made: dict[Any, Any] = {}
         self._walk(outputs, constants)
         self._keep_ancestors_of(wrt)
 
@@ -221,6 +225,15 @@ class Backward:
         null = [isinstance(g.type, NullType) for g in output_grads]
         discrete = [_dtype(output) in _DISCRETE for output in outputs]
 
+        count = range(len(inputs))
+        if pattern is None and live == [True] and null == [False] and discrete == [False]:
+            wanted = [inp in self.clients for inp in inputs] if _takes_wanted(node.op) else None
+            raw = self._call_grad(node, output_grads, wanted)
+            return [
+                _check_term(node, i, raw[i], True, False, False) if wanted is None or wanted[i] else disconnected_type()
+                for i in count
+            ]
+
         def reach(i: int, wanted: list[bool]) -> bool:
             """Whether input `i` is connected to an output that is live and wanted."""
             if pattern is None:
@@ -228,7 +241,6 @@ class Backward:
             return any(w and c and p for w, c, p in zip(wanted, live, pattern[i], strict=True))
 
         everything = [True] * len(outputs)
-        count = range(len(inputs))
         connected = [reach(i, everything) for i in count]
         if not any(connected):
             return [disconnected_type() for _ in inputs]
@@ -242,7 +254,7 @@ class Backward:
         only_discrete = [not reach(i, [not d for d in discrete]) for i in count] if any(discrete) else [False] * len(inputs)
         # What does not lie between the cost and the variables in question need not be built, where the Op can do that.
         wanted = [inp in self.clients for inp in inputs] if _takes_wanted(node.op) else None
-        raw = _call_grad(node, output_grads, wanted)
+        raw = self._call_grad(node, output_grads, wanted)
         return [
             disconnected_type()
             if wanted is not None and not wanted[i]
@@ -250,46 +262,45 @@ class Backward:
             for i in count
         ]
 
+    def _call_grad(self, node: Apply, output_grads: list[Any], wanted: list[bool] | None) -> list[Any]:
+        """Ask the Op of `node` for the gradients of its inputs, or of those `wanted`."""
+        op, inputs, outputs = node.op, list(node.inputs), node.outputs
+        destroy_map = getattr(op, "destroy_map", None)
+        if destroy_map:
+            # The gradient must see the values from before the Op wrote over them, else the graph has a cycle.
+            for positions in destroy_map.values():
+                for position in positions:
+                    if hasattr(inputs[position], "copy"):
+                        inputs[position] = inputs[position].copy()
+        for j, (output, g) in enumerate(zip(outputs, output_grads, strict=True)):
+            if isinstance(g.type, DisconnectedType | NullType):
+                continue
+            o_dtype, g_dtype = _dtype(output), _dtype(g)
+            if g_dtype is not None and g_dtype != o_dtype:
+                if g_dtype not in _CONTINUOUS:
+                    raise TypeError(f"{node.op}: the gradient of output {j} has the discrete dtype {g_dtype}.")
+                if o_dtype in _FLOATS and g_dtype in _FLOATS:
+                    output_grads[j] = g = g.astype(o_dtype)
+        l_op = gradient_method(op)
+        if wanted is not None and l_op is not None:
+            terms = l_op(inputs, list(outputs), output_grads, wanted, self.made)
+        elif l_op is not None:
+            terms = l_op(inputs, list(outputs), output_grads)
+        elif hasattr(op, "grad"):
+            terms = op.grad(inputs, output_grads)
+        else:
+            raise NotImplementedError(f"The op {op} has no grad method: its gradient is not implemented.")
+        if not isinstance(terms, Iterable) or isinstance(terms, Variable):
+            raise TypeError(f"{op}.grad returned {type(terms).__name__}, expected iterable.")
+        terms = list(terms)
+        if len(terms) != len(inputs):
+            raise ValueError(f"{op} returned the wrong number of gradient terms: {len(terms)} for {len(inputs)} inputs.")
+        return terms
+
 
 def _takes_wanted(op: Any) -> bool:
     """Whether the Op's L_op can be told which gradients are wanted."""
     return getattr(getattr(op, "L_op", None), "takes_wanted", False)
-
-
-def _call_grad(node: Apply, output_grads: list[Any], wanted: list[bool] | None) -> list[Any]:
-    """Ask the Op of `node` for the gradients of its inputs, or of those `wanted`."""
-    op, inputs, outputs = node.op, list(node.inputs), node.outputs
-    destroy_map = getattr(op, "destroy_map", None)
-    if destroy_map:
-        # The gradient must see the values from before the Op wrote over them, else the graph has a cycle.
-        for positions in destroy_map.values():
-            for position in positions:
-                if hasattr(inputs[position], "copy"):
-                    inputs[position] = inputs[position].copy()
-    for j, (output, g) in enumerate(zip(outputs, output_grads, strict=True)):
-        if isinstance(g.type, DisconnectedType | NullType):
-            continue
-        o_dtype, g_dtype = _dtype(output), _dtype(g)
-        if g_dtype is not None and g_dtype != o_dtype:
-            if g_dtype not in _CONTINUOUS:
-                raise TypeError(f"{node.op}: the gradient of output {j} has the discrete dtype {g_dtype}.")
-            if o_dtype in _FLOATS and g_dtype in _FLOATS:
-                output_grads[j] = g = g.astype(o_dtype)
-    l_op = gradient_method(op)
-    if wanted is not None and l_op is not None:
-        terms = l_op(inputs, list(outputs), output_grads, wanted)
-    elif l_op is not None:
-        terms = l_op(inputs, list(outputs), output_grads)
-    elif hasattr(op, "grad"):
-        terms = op.grad(inputs, output_grads)
-    else:
-        raise NotImplementedError(f"The op {op} has no grad method: its gradient is not implemented.")
-    if not isinstance(terms, Iterable) or isinstance(terms, Variable):
-        raise TypeError(f"{op}.grad returned {type(terms).__name__}, expected iterable.")
-    terms = list(terms)
-    if len(terms) != len(inputs):
-        raise ValueError(f"{op} returned the wrong number of gradient terms: {len(terms)} for {len(inputs)} inputs.")
-    return terms
 
 
 def _is_zero(x: Any) -> str:

@@ -412,3 +412,24 @@ def test_features_may_say_themselves_what_is_not_pickled():
 
     assert (More.pickle_rm_attr, More.note) == (("mine",), "b")
     assert set(ReplaceValidate.pickle_rm_attr) == ReplaceValidate.provides.keys()
+
+
+def test_a_node_gets_another_op_and_the_history_takes_it_back():
+    x, end = chain(3)
+    finder = NodeFinder()
+    fgraph = FunctionGraph([x], [end], clone=False, features=[finder])
+    node = end.owner.inputs[0].owner
+    assert fgraph.can_change_ops()
+    mark = fgraph.checkpoint()
+    fgraph.change_op(node, inplace)
+    assert node.op == inplace and finder.query(fgraph, inplace) == [node] and len(finder.query(fgraph, toy)) == 2
+    assert inplace in fgraph.present_ops()
+    fgraph.check_integrity()
+    fgraph.revert(mark)
+    assert node.op == toy and not finder.query(fgraph, inplace) and len(finder.query(fgraph, toy)) == 3
+
+
+@pytest.mark.parametrize("feature", [PrintListener(active=False), type("Mine", (PreserveVariableAttributes,), {})()])
+def test_who_sees_replacements_is_not_passed_over(feature):
+    x, end = chain(2)
+    assert not FunctionGraph([x], [end], features=[feature]).can_change_ops()

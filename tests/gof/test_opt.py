@@ -880,3 +880,31 @@ def test_a_group_for_a_device_asks_its_members_in_order():
     assert group.transform(identity, "dev0", [x], [y]) is None
     with pytest.raises(ValueError, match="apply_all_opts"):
         GraphToGPULocalOptGroup(apply_all_opts=True)
+
+
+def test_nodes_that_were_left_out_are_looked_at_when_an_optimizer_for_them_wakes(xyz):
+    @local_optimizer([add])
+    def add_to_mul(node):
+        return [mul(*node.inputs)]
+
+    @local_optimizer([neg], needs=[mul])
+    def no_neg(node):
+        return [node.inputs[0]]
+
+    @local_optimizer(None)
+    def of_constants(node):
+        looked_at.append(node.op)
+
+    of_constants.of_constants = True
+    looked_at = []
+    x, y, z = xyz
+    fgraph = gof.FunctionGraph([x, y, z], [add(x, y), neg(neg(z))])
+    EquilibriumOptimizer([add_to_mul, no_neg, of_constants], max_use_ratio=10).optimize(fgraph)
+    assert [node.op for node in fgraph.toposort()] == [mul]
+    fgraph = gof.FunctionGraph([x, z], [add(x, x), neg(neg(z))])
+    looked_at.clear()
+    EquilibriumOptimizer([no_neg, of_constants], max_use_ratio=10).optimize(fgraph)
+    assert len(fgraph.apply_nodes) == 3 and not looked_at
+    fgraph = gof.FunctionGraph([], [add(constant(1), constant(2))])
+    EquilibriumOptimizer([no_neg, of_constants], max_use_ratio=10).optimize(fgraph)
+    assert looked_at == [add]

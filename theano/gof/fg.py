@@ -24,6 +24,7 @@ _NOT_PICKLED = (
     "_callbacks",
     "_copies",
     "_depth_first",
+    "_plain",
     "_present",
     "_sorted",
     "_timed",
@@ -157,6 +158,7 @@ class FunctionGraph:
         self.execute_callbacks_times: dict = {}
         self._features: list = []
         self._callbacks: dict = {}
+        self._plain: dict = {}
         self._timed = config.profile
         self._version = 0
         self._sorted: tuple | None = None
@@ -258,6 +260,14 @@ class FunctionGraph:
         new_nodes: list = []
         seen: set = set()
         stack = [(start, iter(start.inputs))]
+        for var in start.inputs:
+            owner = var.owner
+            if owner not in present if owner is not None else var not in variables:
+                break
+        else:
+            # Most that comes in is a single node of what is there.
+            new_nodes.append(start)
+            stack.clear()
         while stack:
             node, rest = stack[-1]
             for var in rest:
@@ -282,15 +292,20 @@ class FunctionGraph:
                     tag = out.tag
                     if getattr(tag, "_trace", trace) is None and (node is not start or not self.traces_are_checked):
                         tag._trace = trace
-        plain = self._plain_methods("on_import")
+        plain = None if self.profile or self._timed else self._plain_methods("on_import")
+        rewritten = reason != "init"
         for node in new_nodes:
             self._setup_node(node)
             present.add(node)
             for out in node.outputs:
-                self._setup_variable(out)
+                if getattr(out, "fgraph", None) is None:
+                    out.fgraph = self
+                    out.clients = ClientList()
+                else:
+                    self._setup_variable(out)
                 variables.add(out)
             for i, var in enumerate(node.inputs):
-                if reason != "init" and getattr(var, "cached", False):
+                if rewritten and var.owner is None and getattr(var, "cached", False):
                     # A rewrite wrote a number that is kept for all graphs.
                     var = node.inputs[i] = self._own_copy(var)
                 if var not in variables:
@@ -326,9 +341,13 @@ class FunctionGraph:
         pending = [(var, client)]
         while pending:
             var, client = pending.pop()
-            var.clients.remove(client)
-            if var.clients:
-                continue
+            clients = var.clients
+            if len(clients) == 1 and clients[0] == client:
+                clients.clear()
+            else:
+                clients.remove(client)
+                if clients:
+                    continue
             node = var.owner
             if node is None:
                 # Where constants and inputs are many, a search for each would take long.
@@ -343,8 +362,12 @@ class FunctionGraph:
             if outputs[0].clients or (len(outputs) > 1 and any(out.clients for out in outputs)):
                 continue
             self.apply_nodes.remove(node)
-            self.variables.difference_update(node.outputs)
-            self.execute_callbacks("on_prune", node, reason)
+            self.variables.difference_update(outputs)
+            if self.profile or self._timed:
+                self.execute_callbacks("on_prune", node, reason)
+            else:
+                for method in self._plain.get("on_prune") or self._plain_methods("on_prune"):
+                    method(self, node, reason)
             pending += [(v, (node, i)) for i, v in enumerate(node.inputs)]
 
     def change_input(self, node: Any, i: int, new_r: Any, reason: Any = None) -> None:
@@ -383,9 +406,9 @@ class FunctionGraph:
             )
         if r is new_r:
             return
-        if getattr(new_r, "cached", False):
-            new_r = self._own_copy(new_r)
         if new_r.owner is None:
+            if getattr(new_r, "cached", False):
+                new_r = self._own_copy(new_r)
             if new_r not in self.variables:
                 self._import_variable(new_r, reason)
         elif new_r.owner not in self.apply_nodes:
@@ -397,8 +420,34 @@ class FunctionGraph:
         if self.profile or self._timed:
             self.execute_callbacks("on_change_input", node, i, r, new_r, reason=reason)
         else:
-            for _, method in self._methods("on_change_input"):
+            for method in self._plain.get("on_change_input") or self._plain_methods("on_change_input"):
                 method(self, node, i, r, new_r, reason=reason)
+
+    def can_change_ops(self) -> bool:
+        """Return whether no feature has to be told of each replacement, so that `change_op` may be used."""
+        # What a subclass does is for itself to say.
+        return all(type(feature).__dict__.get("follows_ops", False) for feature, _ in self._methods("on_change_input"))
+
+    def change_op(self, node: Apply, op: Any, reason: Any = None) -> None:
+        """Give a node another Op, of the same types; for the features the node leaves and one with the new Op comes.
+
+        Parameters
+        ----------
+        node : Apply
+            Of this graph.
+        op : Op
+            What computes its outputs from now on.
+        reason : optional
+            What the features are told as the reason.
+        """
+        if config.optimizer_verbose and str(reason) not in config.optimizer_verbose_ignore.split(","):
+            print(reason, node, op)
+        self.execute_callbacks("on_prune", node, reason)
+        self.execute_callbacks("on_change_op", node, op, reason)
+        self._version += 1
+        node.op = op
+        self._setup_node(node)
+        self.execute_callbacks("on_import", node, reason)
 
     def replace(self, r: Variable, new_r: Variable, reason: Any = None, verbose: bool | None = None) -> None:
         """Put `new_r` wherever the graph has `r`.
@@ -469,6 +518,7 @@ class FunctionGraph:
         self._features.append(feature)
         # New lists: one of these may be gone through.
         self._callbacks = {name: methods + self._method(feature, name) for name, methods in self._callbacks.items()}
+        self._plain = {}
 
     def remove_feature(self, feature: Any) -> None:
         """Remove a feature, whose ``on_detach`` is called."""
@@ -479,6 +529,7 @@ class FunctionGraph:
         self._callbacks = {
             name: [entry for entry in methods if entry[0] is not feature] for name, methods in self._callbacks.items()
         }
+        self._plain = {}
         detach = getattr(feature, "on_detach", None)
         if detach is not None:
             detach(self)
@@ -497,11 +548,10 @@ class FunctionGraph:
             return []
         return [(feature, method)]
 
-    def _plain_methods(self, name: str) -> list | None:
-        """The methods of the features for a callback, to be called without ado; None where they are to be timed."""
-        if self.profile or self._timed:
-            return None
-        return [method for _, method in self._methods(name)]
+    def _plain_methods(self, name: str) -> list:
+        """The methods of the features for a callback, to be called without ado where nothing is timed."""
+        plain = self._plain[name] = [method for _, method in self._methods(name)]
+        return plain
 
     def execute_callbacks(self, name: str, *args: Any, **kwargs: Any) -> None:
         """Call ``feature.name(self, *args, **kwargs)`` for each feature that has such a method.
@@ -707,6 +757,7 @@ class FunctionGraph:
         self.__dict__.update(state)
         self.execute_callbacks_times = {}
         self._callbacks = {}
+        self._plain = {}
         self._timed = config.profile
         self._sorted = None
         self._depth_first = self._present = (-1, ())

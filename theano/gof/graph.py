@@ -217,6 +217,20 @@ class Apply(Node):
             elif output.owner is not self or output.index != i:
                 raise ValueError("All output variables passed to Apply must belong to it.")
 
+    @staticmethod
+    def of_types(op: Any, inputs: list, types: Sequence) -> Apply:
+        """Return the node of an Op for a list of variables, with new outputs of these types; nothing is checked."""
+        node = Apply.__new__(Apply)
+        node.op = op
+        node.inputs = inputs
+        node.outputs = outputs = []
+        for i, kind in enumerate(types):
+            output = kind.make_variable()
+            output.owner = node
+            output.index = i
+            outputs.append(output)
+        return node
+
     # Most nodes never need a tag. Here and elsewhere a node's dictionary is not asked for: until it is, there is none.
     _tag: Any = None
 
@@ -522,7 +536,7 @@ class Variable(Node):
         return new
 
 
-VARIABLE_ATTRIBUTES = ("tag", "type", "owner", "index", "name", "_number", "fgraph", "clients")
+VARIABLE_ATTRIBUTES = ("tag", "type", "owner", "index", "name", "_number", "fgraph", "clients", "_lengths")
 show_attributes(Variable, *VARIABLE_ATTRIBUTES)
 
 

@@ -108,6 +108,8 @@ class Feature:
 
     #: Attributes that the feature puts on a graph and that are not pickled with it.
     pickle_rm_attr: tuple = ()
+    #: Whether a class with `on_change_input` may be told by `on_prune` and `on_import` that a node gets another Op.
+    follows_ops = False
 
     def on_attach(self, fgraph: Any) -> None:
         """Called when the feature is attached.
@@ -320,6 +322,7 @@ class History(Provider):
     [Elemwise{sin,no_inplace}(x)]
     """
 
+    follows_ops = True
     provides = {"checkpoint": "_mark", "revert": "revert"}
     pickle_rm_attr = tuple(provides)
 
@@ -340,6 +343,11 @@ class History(Provider):
         if changes is not None:
             changes.append((node, i, r, reason))
 
+    def on_change_op(self, fgraph: Any, node: Any, op: Any, reason: Any = None) -> None:
+        changes = self.history[fgraph]
+        if changes is not None:
+            changes.append((node, None, node.op, reason))
+
     def _mark(self, fgraph: Any) -> int:
         return len(self.history[fgraph])
 
@@ -350,7 +358,10 @@ class History(Provider):
         try:
             while len(changes) > checkpoint:
                 node, i, r, reason = changes.pop()
-                fgraph.change_input(node, i, r, reason=("Revert", reason))
+                if i is None:
+                    fgraph.change_op(node, r, reason=("Revert", reason))
+                else:
+                    fgraph.change_input(node, i, r, reason=("Revert", reason))
         finally:
             self.history[fgraph] = changes
 
@@ -441,6 +452,7 @@ class ReplaceValidate(History, Validator):
     [exp_inplace(*1 -> Elemwise{sin,no_inplace}(x)), Elemwise{cos,no_inplace}(*1)]
     """
 
+    follows_ops = True
     provides = {
         "replace_validate": "replace_validate",
         "replace_all_validate": "replace_all_validate",
@@ -716,6 +728,8 @@ class PreserveVariableAttributes(Feature):
     >>> fgraph.outputs[0].tag.nan_guard_mode_check
     True
     """
+
+    follows_ops = True
 
     def on_change_input(self, fgraph: Any, node: Any, i: int, r: Any, new_r: Any, reason: Any = None) -> None:
         if r.name is not None and new_r.name is None:

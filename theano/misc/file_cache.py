@@ -22,8 +22,8 @@ import tempfile
 import time
 import warnings
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from hashlib import blake2b
+from typing import NamedTuple
 
 from theano.process import new_lock, temporary_directory
 
@@ -38,8 +38,7 @@ _LINE = re.compile(rb"([0-9a-f]{32}) ([0-9a-f]{32})\n")
 _LIBRARY = re.compile(r"[0-9a-f]{32}" + re.escape(SUFFIX) + r"\Z")
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A library of the cache.
 
     Parameters

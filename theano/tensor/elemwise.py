@@ -74,6 +74,10 @@ class _Documentation:
         return describe(op, *op.description)
 
 
+#: Of how many combinations of types an `Elemwise` knows by their ids what its nodes are.
+_MOST_TYPES = 1000
+
+
 class Elemwise(Op):
     __doc__ = _Documentation(
         """A scalar op applied to each element of tensors, which are broadcast to a common shape.
@@ -145,6 +149,7 @@ class Elemwise(Op):
         self.openmp = config.openmp if openmp is None else openmp
         self._hash = hash((Elemwise, scalar_op, self.inplace_pattern))
         self._nodes: dict[typing.Any, typing.Any] = {}
+        self._by_ids: dict[tuple, tuple] = {}
 
     @property
     def nfunc(self) -> typing.Any:
@@ -154,11 +159,13 @@ class Elemwise(Op):
     def __getstate__(self) -> dict:
         state = {**self.__dict__, "_nodes": {}}
         state.pop("_hash", None)
+        state.pop("_by_ids", None)
         return state
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)
         self.__dict__["_nodes"] = {}
+        self.__dict__["_by_ids"] = {}
         self._hash = hash((Elemwise, self.scalar_op, self.inplace_pattern))
 
     def __eq__(self, other: object) -> bool:
@@ -223,11 +230,18 @@ class Elemwise(Op):
 
     def make_node(self, *inputs: typing.Any) -> Apply:
         """Return the node for inputs of any ranks; those of lower rank get dimensions on the left."""
-        variables = [x if isinstance(x, Variable) and type(x.type) is TensorType else _as_tensor(x) for x in inputs]
+        variables = list(inputs)
         # True division and the casting policy make output types depend on the configuration.
-        key = (config.floatX, config.cast_policy, *[v.type for v in variables])
-        known = self._nodes.get(key)
+        ids: list[typing.Any] = [config.floatX, config.cast_policy]
+        for i, x in enumerate(inputs):
+            if not isinstance(x, Variable) or type(x.type) is not TensorType:
+                variables[i] = x = _as_tensor(x)
+            ids.append(id(x.type))
+        known = self._by_ids.get(tuple(ids))
         if known is None:
+            known = self._known(ids, [v.type for v in variables])
+        if known is None:
+            key = (config.floatX, config.cast_policy, *[v.type for v in variables])
             if self.scalar_op.nin >= 0 and len(variables) != self.scalar_op.nin:
                 raise TypeError(
                     f"Wrong number of inputs for {self}.make_node (got {len(variables)}({variables}),"
@@ -253,12 +267,26 @@ class Elemwise(Op):
             self._nodes[key] = (by_input if pads else None, out_types)
             check_elementwise(self, args)
             return Apply(self, args, [t.make_variable() for t in out_types])
-        by_input, out_types = known
+        by_input, out_types = known[0]
         if by_input is not None:
             variables = [v if op is None else op(v) for v, op in zip(variables, by_input)]
-        if len(variables) > 1:
-            check_elementwise(self, variables)
-        return Apply(self, variables, [t.make_variable() for t in out_types])
+        node = Apply.of_types(self, variables, out_types)
+        if not check_elementwise(self, variables) and type(self) is Elemwise:
+            # What `static_shape` would find.
+            node.outputs[0]._lengths = None
+        return node
+
+    def _known(self, ids: list, types: list) -> typing.Any:
+        # What is known of nodes of inputs of these types, which from now on is found by their ids: that takes no hashes.
+        found = self._nodes.get((*ids[:2], *types))
+        return None if found is None else self._keep_by_ids(ids, found, types)
+
+    def _keep_by_ids(self, ids: list, found: typing.Any, types: list) -> tuple:
+        if len(self._by_ids) > _MOST_TYPES:
+            self._by_ids.clear()
+        # With the types, so that their ids stay taken.
+        known = self._by_ids[tuple(ids)] = (found, types)
+        return known
 
     def perform(
         self, node: Apply, inputs: Sequence[typing.Any], output_storage: Sequence[list], params: typing.Any = None
@@ -321,6 +349,7 @@ class Elemwise(Op):
         outs: Sequence[typing.Any],
         ograds: Sequence[typing.Any],
         wanted: Sequence[bool] | None = None,
+        made: dict | None = None,
     ) -> list:
         """Return the gradients at the inputs, summed over the dimensions in which an input is repeated.
 
@@ -329,8 +358,10 @@ class Elemwise(Op):
         inputs, outs, ograds : sequence of Variable
         wanted : sequence of bool, optional
             The inputs whose gradients are to be built; for the others there is None.
+        made : dict, optional
+            Numbers of the gradients of other nodes, which go into these, too.
         """
-        gradients = self._gradients(inputs, outs, ograds, None if wanted is None or all(wanted) else tuple(wanted))
+        gradients = self._gradients(inputs, outs, ograds, None if wanted is None or all(wanted) else tuple(wanted), made)
         pattern = outs[0].type.broadcastable
         result = []
         for x, g in zip(inputs, gradients):
@@ -339,7 +370,7 @@ class Elemwise(Op):
             result.append(g)
         return result
 
-    # For `theano.gradient`: the fourth argument is there.
+    # For `theano.gradient`: the fourth and the fifth argument are there.
     L_op.takes_wanted = True  # type: ignore[attr-defined]
 
     def R_op(self, inputs: Sequence[typing.Any], eval_points: Sequence[typing.Any]) -> list:
@@ -390,8 +421,15 @@ class Elemwise(Op):
         outs: Sequence[typing.Any],
         ograds: Sequence[typing.Any],
         wanted: tuple[bool, ...] | None = None,
+        made: dict | None = None,
     ) -> list:
         # The gradients before repeated dimensions are summed.
+        by_ids: list[typing.Any] = [gradient_method(self.scalar_op), config.floatX, config.cast_policy, wanted]
+        sources = [*inputs, *outs, *ograds]
+        by_ids += [id(v.type) for v in sources]
+        found = self._by_ids.get(tuple(by_ids))
+        if found is not None:
+            return found[0](sources, outs[0].type.ndim, {} if made is None else made)
         plain = all(type(g.type) is TensorType for g in ograds)
         types = (
             tuple(v.type.dtype for v in inputs),
@@ -400,13 +438,14 @@ class Elemwise(Op):
         )
         recipe: _Recipe | None
         if plain:
-            key = ("gradient", gradient_method(self.scalar_op), config.floatX, config.cast_policy, types, wanted)
+            key = ("gradient", *by_ids[:4], types)
             recipe = self._nodes.get(key)
             if recipe is None:
                 recipe = self._nodes[key] = _Recipe(self.scalar_op, *types, wanted)
+            self._keep_by_ids(by_ids, recipe, [v.type for v in sources])
         else:
             recipe = _Recipe(self.scalar_op, *types, wanted)
-        return recipe([*inputs, *outs, *ograds], outs[0].type.ndim)
+        return recipe(sources, outs[0].type.ndim, {} if made is None else made)
 
 
 def _as_tensor(x: typing.Any) -> typing.Any:
@@ -492,12 +531,27 @@ class _Recipe:
             )
         return found
 
-    def __call__(self, sources: Sequence[typing.Any], ndim: int) -> list:
+    def __call__(self, sources: Sequence[typing.Any], ndim: int, made: dict) -> list:
         values: list[typing.Any] = [*sources, *([None] * (self.n_slots - len(sources)))]
         for slot, known in self.constants:
-            values[slot] = dim_shuffle((), ("x",) * ndim)(known.clone())
+            number = made.get((known, ndim))
+            if number is None:
+                number = made[known, ndim] = dim_shuffle((), ("x",) * ndim)(known.clone())
+            values[slot] = number
+        limit = config.traceback.limit
+        trace = made.get("trace") if limit and config.compute_test_value == "off" else None
         for op, ins, outs in self.steps:
-            for slot, value in zip(outs, op(*[values[i] for i in ins], return_list=True)):
+            arguments = [values[i] for i in ins]
+            if trace is None:
+                results = op(*arguments, return_list=True)
+                trace = results[0].tag._trace if limit and config.compute_test_value == "off" else None
+                made["trace"] = trace
+            else:
+                # The line of the user is the same for all of a gradient.
+                results = op.make_node(*arguments).outputs
+                for result in results:
+                    result.tag._trace = trace
+            for slot, value in zip(outs, results):
                 values[slot] = value
         return [values[r] if isinstance(r, int) else r and r() for r in self.results]
 

@@ -55,7 +55,8 @@ def lengths_of(variable: Any, depth: int = _DEPTH) -> tuple[int | None, ...] | N
     owner = variable.owner
     if owner is None:
         return variable.data.shape if isinstance(variable, Constant) else None
-    found = variable.__dict__.get("_lengths", owner)
+    # Not by the variable's dictionary: until that is asked for, there is none.
+    found = getattr(variable, "_lengths", owner)
     if found is owner:
         method = getattr(owner.op, "static_shape", None)
         found = None
@@ -63,7 +64,7 @@ def lengths_of(variable: Any, depth: int = _DEPTH) -> tuple[int | None, ...] | N
             found = method(owner, lambda x: lengths_of(x, depth - 1))
             if found is not None:
                 found = None if all(n is None for n in found) else tuple(found)
-        variable.__dict__["_lengths"] = found
+        variable._lengths = found
     return found
 
 
@@ -91,7 +92,7 @@ def known_shape(variable: Any) -> tuple[int | None, ...]:
     return tuple([1 if b else n for b, n in zip(pattern, lengths)])
 
 
-def check_elementwise(op: Any, inputs: Sequence[Any]) -> None:
+def check_elementwise(op: Any, inputs: Sequence[Any]) -> bool:
     """Refuse inputs of an elementwise operation that are known to differ in length where both are not repeated.
 
     Parameters
@@ -100,6 +101,11 @@ def check_elementwise(op: Any, inputs: Sequence[Any]) -> None:
         For the message.
     inputs : sequence of TensorVariable
         Of equal rank.
+
+    Returns
+    -------
+    bool
+        Whether a length is known that is not repeated.
 
     Raises
     ------
@@ -122,7 +128,13 @@ def check_elementwise(op: Any, inputs: Sequence[Any]) -> None:
     """
     first, other = -1, None
     for i, x in enumerate(inputs):
-        lengths = lengths_of(x)
+        owner = x.owner
+        if owner is None:
+            lengths = x.data.shape if isinstance(x, Constant) else None
+        else:
+            lengths = getattr(x, "_lengths", owner)
+            if lengths is owner:
+                lengths = lengths_of(x)
         if lengths is None or False not in x.type.broadcastable:
             continue
         if other is None:
@@ -137,6 +149,7 @@ def check_elementwise(op: Any, inputs: Sequence[Any]) -> None:
                 f" {text_of(shape)}: in dimension {dim} they have {m} and {n} elements, and neither is declared broadcastable"
                 f" there. ({inputs[first]}: {inputs[first].type}, {x}: {x.type})"
             )
+    return other is not None
 
 
 def check_product(x: Any, y: Any, of_x: int, of_y: int) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from theano import aliases
 from theano.configdefaults import config
 from theano.gof import Constant, Variable
-from theano.gof.graph import VARIABLE_ATTRIBUTES, copy_tag, show_attributes
+from theano.gof.graph import VARIABLE_ATTRIBUTES, _observers, copy_tag, show_attributes
 from theano.gof.utils import named_methods
 from theano.tensor.type import TensorType, ops
 
@@ -553,8 +553,13 @@ class TensorVariable(_tensor_py_operators, Variable):
             return super().clone()
         # Graphs are cloned whole for each function: without the questions that new variables are asked.
         new = TensorVariable.__new__(TensorVariable)
-        Variable.__init__(new, self.type, None, None, self.name)
         new.tag = copy_tag(self.tag)
+        new.type = self.type
+        new.owner = new.index = None
+        new.name = self.name
+        new._number = next(new.__count__)
+        if _observers:
+            Variable.notify_construction_observers(new)
         return new
 
 

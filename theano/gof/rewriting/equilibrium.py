@@ -11,6 +11,7 @@ from typing import Any, TextIO
 
 from theano.configdefaults import config
 from theano.gof import toolbox
+from theano.gof.graph import Constant
 from theano.gof.rewriting.base import Optimizer, log_error, optimizer_label
 from theano.gof.rewriting.index import TrackIndex
 from theano.gof.rewriting.local import FromFunctionLocalOptimizer, LocalOptimizer
@@ -49,6 +50,8 @@ class _Worklist(toolbox.Feature):
         self.index = TrackIndex()
         # The local optimizers whose `needs` the graph does not have yet.
         self.asleep: set[LocalOptimizer] = set()
+        # The nodes, in order, that were left out because all optimizers for them sleep.
+        self.idle: list[Any] = []
 
     def sleep(self, index: TrackIndex, ops: Iterable[Any]) -> None:
         """Pass over the optimizers of `index` that need an Op that is not among `ops`, until one comes in."""
@@ -58,11 +61,31 @@ class _Worklist(toolbox.Feature):
             if asleep and (woken := index.woken_by(op)):
                 asleep.difference_update(woken)
 
-    def start(self, nodes: Sequence[Any]) -> None:
-        """Begin with `nodes`, given in topological order."""
-        self.dirty = dict.fromkeys(nodes, _PATTERN_HEIGHT)
+    def start(self, nodes: Sequence[Any], ops: Iterable[Any]) -> None:
+        """Begin with `nodes`, given in topological order, whose Ops are among `ops`."""
         for i, node in enumerate(nodes):
             self.rank[node] = (float(i), 0)
+        idle = self.index.idle_ops(ops, self.asleep)
+        self.idle, busy = [], nodes
+        if idle:
+            busy = []
+            for node in nodes:
+                if id(node.op) not in idle or _is_of_constants(node):
+                    busy.append(node)
+                else:
+                    self.idle.append(node)
+        self.dirty = dict.fromkeys(busy, _PATTERN_HEIGHT)
+
+    def _wake(self, woken: Sequence[LocalOptimizer]) -> None:
+        if self.asleep.isdisjoint(woken):
+            return
+        self.asleep.difference_update(woken)
+        # As if they had been on the list from the start: what comes later in this pass is looked at.
+        idle, self.idle = self.idle, []
+        for node in idle:
+            rank = self.rank.get(node)
+            if rank is not None and rank > self.current:
+                self._add(node, _PATTERN_HEIGHT)
 
     def begin_pass(self) -> None:
         """Move what was left for the next pass to this one."""
@@ -134,7 +157,7 @@ class _Worklist(toolbox.Feature):
         self.serial += 1
         self.rank[node] = (self.current[0], self.serial)
         if self.asleep and (woken := self.index.woken_by(node.op)):
-            self.asleep.difference_update(woken)
+            self._wake(woken)
         if self.ignore_newtrees:
             self.dirty[node] = 0
         else:
@@ -163,6 +186,11 @@ class _Worklist(toolbox.Feature):
             remaining = [client for client, _ in clients if client is not lost]
             if len(remaining) == 1 and remaining[0] != "output" and remaining[0] in self.rank:
                 self._add(remaining[0], 0)
+
+
+def _is_of_constants(node: Any) -> bool:
+    inputs = node.inputs
+    return (not inputs or inputs[0].owner is None) and all(isinstance(i, Constant) for i in inputs)
 
 
 def _has_requirements(opt: LocalOptimizer) -> bool:
@@ -441,7 +469,7 @@ class _Run:
     def _look_at_everything(self) -> None:
         start = time.perf_counter()
         fgraph, start_from = self.fgraph, self.start_from
-        self.work.start(nodes_in_order(fgraph, start_from))
+        self.work.start(nodes_in_order(fgraph, start_from), fgraph.present_ops())
         self.sort_time += time.perf_counter() - start
 
     def _run_global(self, kind: str, opts: list[Optimizer], this: PassProfile) -> None:
@@ -475,11 +503,19 @@ class _Run:
         work.begin_pass()
         changed = False
         undone: set[tuple[Any, Any]] = set()
+        queue, heap, pending, rank = work.queue, work.heap, work.pending, work.rank
         try:
             while True:
-                node = work.pop()
-                if node is None:
-                    break
+                if queue and not heap:
+                    # As `pop` does.
+                    node = queue.pop()
+                    if pending.pop(node, None) is None:
+                        continue
+                    work.current = rank[node]
+                else:
+                    node = work.pop()
+                    if node is None:
+                        break
                 if node not in apply_nodes:
                     continue
                 for lopt, transform in find_for(node):

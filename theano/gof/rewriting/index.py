@@ -72,7 +72,8 @@ class TrackIndex:
 
     def _forget(self) -> None:
         # Of each Op: its optimizers; the number of `_choosy` if one of them looks at the inputs first, else 0; those that need
-        # such an Op in the graph; the bits of what the ones that look at inputs see in it; the optimizers and their functions.
+        # such an Op in the graph; the bits of what the ones that look at inputs see in it; the optimizers and their functions,
+        # and those of them that are not for constants only.
         self._found = ById()
         # Of each class, by named Op (or None): what is the same of all these Ops, and by what the filters say the rest.
         self._by_value = ById()
@@ -149,14 +150,27 @@ class TrackIndex:
         """Return the optimizers for nodes of `op`: by instance, then by class, then those for all."""
         return (self._found.get(id(op)) or self._look_up(op))[0]
 
+    def idle_ops(self, ops: Iterable[Any], asleep: Any) -> dict[int, Any]:
+        """Return those of `ops`, by id, of which only nodes of constants are offered to optimizers that are not `asleep`."""
+        idle = {}
+        for op in ops:
+            for opt in self.find(op):
+                if not opt.of_constants and opt not in asleep:
+                    break
+            else:
+                idle[id(op)] = op
+        return idle
+
     def find_for(self, node: Any) -> tuple[Offer, ...]:
         """Return those of ``find(node.op)`` for which the inputs of `node` are what they ask for, and what to call."""
         known, numbers = self._found, self._numbers
         entry = known.get(id(node.op)) or self._look_up(node.op)
+        inputs = node.inputs
         if not entry[1]:
-            return entry[4]
+            # What is computed is no constant.
+            return entry[5] if inputs and inputs[0].owner is not None else entry[4]
         key, last, seen = [entry[1]], None, 0
-        for i in node.inputs:
+        for i in inputs:
             owner = i.owner
             if i is last:
                 seen |= _SAME
@@ -203,7 +217,9 @@ class TrackIndex:
             if any(opt in self._forms for opt in found):
                 choosy = len(self._choosy)
                 self._choosy.append([(opt, self._asked(opt, named, cls)) for opt in found])
-            entry = chosen[key] = (found, choosy, woken, seen, tuple([(opt, opt.transform) for opt in found]))
+            offers = [(opt, opt.transform) for opt in found]
+            others = [offer for offer in offers if not offer[0].of_constants]
+            entry = chosen[key] = (found, choosy, woken, seen, tuple(offers), tuple(others))
         return self._found.keep(op, *entry)
 
     def _asked(self, opt: LocalOptimizer, *keys: Any) -> list | None:
@@ -237,10 +253,13 @@ class TrackIndex:
 
 def _offers(asked: list[tuple[LocalOptimizer, list | None]], seen: list[int]) -> Iterator[Offer]:
     """Yield the optimizers for which inputs are what they ask for, of each of which there are bits."""
-    count, present = len(seen), 0
+    count, present, constant = len(seen), 0, _CONSTANT
     for bits in seen:
         present |= bits
+        constant &= bits
     for opt, forms in asked:
+        if opt.of_constants and not constant:
+            continue
         rows = []
         for least, most, wants, twice, row in forms or ():
             if not least <= count <= most:

@@ -55,6 +55,8 @@ class LocalOptimizer:
     #: An `EquilibriumOptimizer` passes over this optimizer while the graph has none of these Ops or Op classes; None means
     #: that of `among_inputs`, if that says more than `Constant`.
     needs: Collection | None = None
+    #: Whether it changes only nodes whose inputs are all constants.
+    of_constants = False
 
     def tracks(self) -> Any:
         """Return the Ops and Op classes whose nodes this optimizer may change; None means all."""

@@ -8,6 +8,7 @@ from typing import Any, TextIO
 
 from theano.gof import toolbox
 from theano.gof.graph import Constant, Variable, io_toposort
+from theano.gof.memo import ById
 from theano.gof.rewriting.base import Optimizer
 from theano.gof.rewriting.profiles import Overhead, Profile
 from theano.gof.utils import MethodNotDefined
@@ -51,8 +52,15 @@ class MergeFeature(toolbox.Feature):
     (0, 2)
     """
 
+    follows_ops = True
+
     def __init__(self) -> None:
         self.pending: dict[Any, None] = {}
+        # Whether a node came in that returns its first input after checking the others.
+        self.has_asserts = False
+        # A number for each Op, the same for equal ones: hashing and comparing Ops takes longer than the rest.
+        self.numbers: dict[Any, int] = {}
+        self.number_of = ById()
         self.pending_constants: dict[Constant, None] = {}
         self.table: dict[Any, dict[Any, None]] = {}
         self.key_of: dict[Any, Any] = {}
@@ -84,13 +92,16 @@ class MergeFeature(toolbox.Feature):
             if var.owner is None:
                 self._see(var)
         self.pending[node] = None
+        if is_assert(node):
+            self.has_asserts = True
 
     def on_change_input(self, fgraph, node, i, r, new_r, reason) -> None:
-        self._see(new_r)
+        if new_r.owner is None:
+            self._see(new_r)
         if node != "output":
             self.pending[node] = None
             # What is keyed by the variable below an assertion changes with the assertion.
-            if is_assert(node):
+            if self.has_asserts and is_assert(node):
                 for output in node.outputs:
                     for client, _ in output.clients:
                         if client != "output":
@@ -108,13 +119,12 @@ class MergeFeature(toolbox.Feature):
             self.pending_constants[var] = None
 
     def _forget(self, node: Any) -> None:
-        key = self.key_of.pop(node, None)
-        if key is not None:
-            bucket = self.table.get(key)
-            if bucket is not None:
-                bucket.pop(node, None)
-                if not bucket:
-                    del self.table[key]
+        found = self.key_of.pop(node, None)
+        if found is not None:
+            key, bucket = found
+            bucket.pop(node, None)
+            if not bucket and self.table.get(key) is bucket:
+                del self.table[key]
 
     def _forget_constant(self, var: Constant) -> None:
         self.pending_constants.pop(var, None)
@@ -139,18 +149,30 @@ class MergeFeature(toolbox.Feature):
 
     def candidates(self, node: Any) -> list[Any]:
         """Return the nodes that compute what `node` computes, after noting `node` in the table."""
-        self._forget(node)
+        if node in self.key_of:
+            self._forget(node)
         try:
-            # Variables are compared by identity, so they serve as they are.
-            key = (node.op, *[v if (o := v.owner) is None or not is_assert(o) else _strip_assert(v) for v in node.inputs])
-            bucket = self.table.setdefault(key, {})
+            number = (self.number_of.get(id(node.op)) or self._number(node.op))[0]
         except TypeError:
             # An Op that cannot be hashed is never equal to another.
             return []
-        found = [other for other in bucket if other is not node] if bucket else []
+        # Variables are compared by identity, so they serve as they are.
+        if self.has_asserts:
+            key = (number, *[v if (o := v.owner) is None or not is_assert(o) else _strip_assert(v) for v in node.inputs])
+        else:
+            key = (number, *node.inputs)
+        bucket = self.table.get(key)
+        if bucket is None:
+            bucket = self.table[key] = {}
+            found = []
+        else:
+            found = [other for other in bucket if other is not node]
         bucket[node] = None
-        self.key_of[node] = key
+        self.key_of[node] = (key, bucket)
         return found
+
+    def _number(self, op: Any) -> tuple:
+        return self.number_of.keep(op, self.numbers.setdefault(op, len(self.numbers)))
 
     def set_apart(self, node: Any) -> None:
         """Do not propose `node` any more, unless something about it changes."""

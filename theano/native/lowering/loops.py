@@ -42,7 +42,10 @@ def reduced_axes(node: Apply) -> tuple[int, ...]:
 
 def inplace_aliases(node: Apply) -> dict[int, Variable]:
     """Inputs whose memory outputs of an `Elemwise` node take, by output position."""
-    return {out: node.inputs[where] for out, where in (node.op.inplace_pattern or {}).items()}
+    # Most Ops write over nothing, which their `destroy_map` says without a call.
+    if not getattr(node.op, "destroy_map", None):
+        return {}
+    return {out: node.inputs[where] for out, where in node.op.inplace_pattern.items()}
 
 
 @lowers(Elemwise)

@@ -77,6 +77,7 @@ class Group:
         self.needed = needed
         self.reduced: tuple[int, ...] | None = None
         self.members: list[Apply] = []
+        self.results = 0
         self.body: list[Apply] = []
         self.computed: set[Variable] = set()
         self.per_row: dict[Variable, int] = {}
@@ -100,8 +101,7 @@ class Group:
         """Make a node a member, or compute a copy of it; returns what has to be loaded for it."""
         self.body.append(node)
         if not copy:
-            self.members.append(node)
-            self.home[node] = self
+            self._own(node)
         self.weight += _weight(node, self.target)
         stage = self._stage(node)
         fresh = []
@@ -123,6 +123,11 @@ class Group:
                     if variable in self.loaded:
                         self.overwritten.add(self.root_of.get(variable, variable))
         return fresh
+
+    def _own(self, node: Apply) -> None:
+        self.members.append(node)
+        self.results += len(node.outputs)
+        self.home[node] = self
 
     def _stage(self, node: Apply) -> int:
         """The first stage whose loop can compute a node."""
@@ -168,7 +173,7 @@ class Group:
     def _has_room(self, node: Apply, fresh: int) -> bool:
         """Whether the kernel can have what the node loads and stores besides its other operands."""
         loaded = len(self.loaded) + fresh
-        if loaded + sum([len(m.outputs) for m in self.members]) + len(node.outputs) <= self.limits.operands:
+        if loaded + self.results + len(node.outputs) <= self.limits.operands:
             return True
         members = {*self.members, node}
         stored = sum(any(c not in members for c, _ in v.clients) for m in members for v in m.outputs)
@@ -197,7 +202,7 @@ class Group:
         if other.reduced not in (None, reduced) or not other.computed.isdisjoint(self.loaded):
             return False
         loaded = self.loaded.keys() | other.loaded.keys() | {v for v in node.inputs if not is_scalar_constant(v)}
-        outputs = sum(len(m.outputs) for m in (*self.members, *other.members, node))
+        outputs = self.results + other.results + len(node.outputs)
         return (
             self.weight + other.weight + _weight(node, self.target) <= self.limits.weight
             and len(loaded) <= self.limits.inputs
@@ -212,10 +217,10 @@ class Group:
             if node not in known:
                 self.add(node, node not in own)
             elif node in own:
-                self.members.append(node)
-                self.home[node] = self
+                self._own(node)
         self.copied |= other.copied
         other.members = []
+        other.results = 0
         other.body = []
         other.open = False
 
@@ -239,17 +244,22 @@ class Group:
 
     def _memory_allows(self, node: Apply, fresh: Iterable[Variable]) -> bool:
         """Whether what is overwritten is seen only at the point where it is overwritten."""
-        aliased = {v for v in inplace_aliases(node).values() if v not in self.computed}
-        if not aliased and not self.overwritten:
+        overwritten, root_of = self.overwritten, self.root_of
+        aliased = [v for v in inplace_aliases(node).values() if v not in self.computed]
+        if not aliased and not overwritten:
             return True
-        if any(self.root_of.get(v, v) in self.overwritten for v in fresh):
+        for v in fresh:
+            if root_of.get(v, v) in overwritten:
+                return False
+        if not aliased:
+            return True
+        roots = {root_of.get(v, v) for v in aliased}
+        if roots & overwritten:
             return False
-        roots = {self.root_of.get(v, v) for v in aliased}
-        if roots & self.overwritten:
-            return False
-        others = dict(self.loaded)
-        others.update((v, self.root_of.get(v, v)) for v in fresh)
-        return not any(root in roots and variable not in aliased for variable, root in others.items())
+        for variable, root in self.loaded.items():
+            if root in roots and variable not in aliased:
+                return False
+        return not any(root_of.get(v, v) in roots and v not in aliased for v in fresh)
 
     def wants(self, variable: Variable) -> bool:
         """Whether somebody else reads what a member computes."""
@@ -378,6 +388,7 @@ class _Segment:
         self.readers: dict[Variable, list[Group]] = {}
         self.destroyed: dict[Variable, int] = {}
         self.position: dict[Apply, int] = {}  # of the nodes so far, in their order
+        self.work: dict[Apply, bool] = {}
 
     def add(self, node: Apply) -> None:
         """Put the next node into a group, and before it those that can still join a group which it closes."""
@@ -439,7 +450,10 @@ class _Segment:
 
     def _is_work(self, node: Apply) -> bool:
         """Whether a kernel can hold the work of a node."""
-        return _fusable(node, self.target) and _is_printable(node, self.target.limits.operands)
+        known = self.work.get(node)
+        if known is None:
+            known = self.work[node] = _fusable(node, self.target) and _is_printable(node, self.target.limits.operands)
+        return known
 
     def _can_move(self, node: Apply, group: Group) -> bool:
         """Whether a node can run now: all that it reads is there, and it overwrites nothing that is in memory."""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from theano import scalar
-from theano.gof.memo import Bounded
+from theano.gof.memo import Bounded, ById
 from theano.gof.utils import MethodNotDefined
 from theano.native import ir
 from theano.scalar.expression import functions, variable, walk
@@ -101,12 +101,16 @@ class Target(ABC):
 
     def __init__(self) -> None:
         self._weight_of: dict[type, int] = {}
+        self._composites = ById()
 
     def weight(self, op: Any) -> int:
         """The work of a scalar op in additions."""
         known = self._weight_of
         if isinstance(op, scalar.Composite):
-            return sum([known.get(type(inner.op)) or self._find_weight(inner.op) for inner in op.nodes])
+            found = self._composites.get(id(op))
+            if found is None:
+                found = self._composites.keep(op, sum([self.weight(inner.op) for inner in op.nodes]))
+            return found[0]
         return known.get(type(op)) or self._find_weight(op)
 
     def _find_weight(self, op: Any) -> int:

@@ -351,7 +351,7 @@ def local_greedy_distributor(node: Any) -> Any:
         return False
     for k, total in enumerate(node.inputs):
         summed = total.owner
-        if summed is None or summed.op not in (T.add, T.sub) or len(total.clients) != 1:
+        if summed is None or len(total.clients) != 1 or summed.op not in (T.add, T.sub):
             continue
         if not any(t.owner is not None and t.owner.op == T.true_div for t in summed.inputs):
             continue

@@ -18,7 +18,7 @@ from theano.gof.memo import ById
 from theano.gof.opt import LocalOptimizer
 from theano.scalar import upcast
 from theano.tensor import basic as T
-from theano.tensor.elemwise import DimShuffle
+from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.registry import register_canonicalize
 from theano.tensor.rewriting.terms import as_scalar_constant, constant_of, replacement
 
@@ -30,7 +30,7 @@ MAX_TERMS = 32
 def _strip(v: Any) -> Any:
     """`v` without a DimShuffle that only adds broadcastable dimensions on the left."""
     node = v.owner
-    if node is not None and isinstance(node.op, DimShuffle):
+    if node is not None and type(node.op) is not Elemwise and isinstance(node.op, DimShuffle):
         x = node.inputs[0]
         order = node.op.new_order
         ndim = x.type.ndim
@@ -134,7 +134,10 @@ class AlgebraicCanonizer(LocalOptimizer):
 
     def _role(self, op: Any) -> int:
         """Which of the three `op` is, 0 if none."""
-        return (self._roles.get(id(op)) or self._roles.keep(op, self._family.get(op, 0)))[0]
+        return (self._roles.get(id(op)) or self._find_role(op))[0]
+
+    def _find_role(self, op: Any) -> tuple:
+        return self._roles.keep(op, self._family.get(op, 0))
 
     # Taking apart.
 
@@ -162,15 +165,18 @@ class AlgebraicCanonizer(LocalOptimizer):
 
     def _measure(self, node: Any) -> int:
         """The number of terms in the tree of `node`, as far as nothing else uses its parts; remembered."""
-        terms = 0
+        terms, roles = 0, self._roles
         for i in node.inputs:
+            terms += 1
+            if i.owner is None:
+                continue
             inner = _strip(i)
             below = inner.owner
-            if below is not None and self._role(below.op) and len(inner.clients) == 1:
+            if below is None or len(inner.clients) != 1:
+                continue
+            if (roles.get(id(below.op)) or self._find_role(below.op))[0]:
                 size = _terms_of[id(below)][0] if id(below) in _terms_of else len(below.inputs)
-                terms += size if size < MAX_TERMS else 1
-            else:
-                terms += 1
+                terms += size - 1 if size < MAX_TERMS else 0
         if terms != len(node.inputs) or id(node) in _terms_of:
             _terms_of.keep(node, terms)
         return terms
@@ -182,11 +188,12 @@ class AlgebraicCanonizer(LocalOptimizer):
         stack: list[tuple[Any, bool]] = [(root, True)]
         dtype = root.type.dtype
         first = True
+        roles = self._roles
         while stack:
             var, positive = stack.pop()
-            inner = _strip(var)
+            inner = var if var.owner is None else _strip(var)
             node = inner.owner
-            role = 0 if node is None else self._role(node.op)
+            role = 0 if node is None else (roles.get(id(node.op)) or self._find_role(node.op))[0]
             if not role or inner.type.dtype != dtype or (not first and not expand(inner)):
                 (num if positive else denum).append(inner)
                 continue
@@ -372,12 +379,14 @@ class AlgebraicCanonizer(LocalOptimizer):
 
     def _is_plainly_canonical(self, node: Any) -> bool:
         """Whether a look at the inputs is enough to see that nothing changes; most nodes are like that."""
-        role = self._role(node.op)
+        role, roles = self._role(node.op), self._roles
         stripped = []
-        for i in node.inputs:
-            inner = _strip(i)
-            if inner.owner is not None and self._role(inner.owner.op):
-                return False
+        for inner in node.inputs:
+            if inner.owner is not None:
+                inner = _strip(inner)
+                below = inner.owner
+                if below is not None and (roles.get(id(below.op)) or self._find_role(below.op))[0]:
+                    return False
             stripped.append(inner)
         if role == _MAIN:
             if len(stripped) < 2:

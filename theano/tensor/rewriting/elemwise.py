@@ -557,6 +557,9 @@ def local_merge_switch_same_cond(node: Any) -> Any:
 
 
 # What is asked once for each Op instead of once for each node.
+local_useless_composite.op_filter = lambda op: (
+    isinstance(op.scalar_op, scal.Composite) and op.scalar_op.nout != 1 and not op.inplace_pattern
+)
 local_upcast_elemwise_constant_inputs.op_filter = lambda op: (
     getattr(op.scalar_op, "output_types_preference", None) in _TO_ONE_DTYPE
 )

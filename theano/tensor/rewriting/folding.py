@@ -63,6 +63,7 @@ def constant_folding(node: Any) -> Any:
     return result
 
 
+constant_folding.of_constants = True
 register_canonicalize(constant_folding, "fast_compile")
 register_stabilize(constant_folding)
 register_specialize(constant_folding)

@@ -105,7 +105,7 @@ def local_elemwise_fusion_op(
         >>> local_elemwise_fusion(fgraph.outputs[0].owner)
         [Elemwise{Composite{exp((-i0))}}.0]
         """
-        if type(node.op) is not OP or len(node.outputs) != 1 or node.op.inplace_pattern or not _has_c_code(node):
+        if type(node.op) is not OP or len(node.outputs) != 1 or getattr(node.op, "destroy_map", None) or not _has_c_code(node):
             return False
         members = _cluster(node, OP, max_input_fct(node))
         if len(members) < 2:
@@ -140,9 +140,10 @@ def _cluster(top: Any, op_class: Any, max_operands: int) -> set[Any]:
         node = var.owner
         if node is None or node in members or type(node.op) is not op_class:
             continue
-        if len(node.outputs) != 1 or node.op.inplace_pattern or var.type.broadcastable != pattern:
+        if len(node.outputs) != 1 or getattr(node.op, "destroy_map", None) or var.type.broadcastable != pattern:
             continue
-        if not members.issuperset([client for client, _ in var.clients]):
+        clients = var.clients
+        if clients[0][0] not in members or (len(clients) > 1 and not members.issuperset([client for client, _ in clients])):
             continue
         if not _has_c_code(node) or size + _inner_size(node) > MAX_NODES:
             continue
@@ -200,7 +201,7 @@ def local_add_mul_fusion(node: Any) -> Any:
     The inner graph of a Composite gets smaller that way.
     """
     op = node.op
-    if not isinstance(op, Elemwise) or not isinstance(op.scalar_op, scal.Add | scal.Mul) or op.inplace_pattern:
+    if not isinstance(op, Elemwise) or not isinstance(op.scalar_op, (scal.Add, scal.Mul)) or getattr(op, "destroy_map", None):
         return False
     out = node.outputs[0]
     new_inputs: list[Any] = []
@@ -209,10 +210,10 @@ def local_add_mul_fusion(node: Any) -> Any:
         inner = inp.owner
         if (
             inner is not None
+            and len(inp.clients) == 1
             and isinstance(inner.op, Elemwise)
             and inner.op.scalar_op == op.scalar_op
-            and not inner.op.inplace_pattern
-            and len(inp.clients) == 1
+            and not getattr(inner.op, "destroy_map", None)
             and inp.type.dtype == out.type.dtype
             and inp.type.broadcastable == out.type.broadcastable
             and len(new_inputs) + len(inner.inputs) + len(node.inputs) < elemwise_max_input_fct(node)

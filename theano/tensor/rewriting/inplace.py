@@ -137,8 +137,9 @@ class InplaceElemwiseOptimizer(Optimizer):
         if not chosen:
             return profile
         checkpoint = fgraph.checkpoint()
+        change = self._change if fgraph.can_change_ops() else self._replace
         for node, pattern in chosen:
-            self._replace(fgraph, node, pattern)
+            change(fgraph, node, pattern)
         try:
             fgraph.validate()
         except InconsistencyError:
@@ -181,6 +182,9 @@ class InplaceElemwiseOptimizer(Optimizer):
             if pattern:
                 chosen.append((node, pattern))
         return chosen
+
+    def _change(self, fgraph: Any, node: Any, pattern: dict[int, int]) -> None:
+        fgraph.change_op(node, _inplace_op(node.op, node, pattern), reason="inplace_elemwise_optimizer")
 
     def _replace(self, fgraph: Any, node: Any, pattern: dict[int, int]) -> None:
         new_outputs = _inplace_op(node.op, node, pattern).make_node(*node.inputs).outputs

@@ -70,6 +70,8 @@ class ShapeFeature(toolbox.Feature):
 
     fgraph: Any = None
 
+    follows_ops = True
+
     def __init__(self) -> None:
         self.known: dict[Variable, Any] = {}
         self.shape_of: Mapping[Variable, Any] = _ShapeOf(self)

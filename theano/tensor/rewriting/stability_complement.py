@@ -99,7 +99,7 @@ def _term(v: Any) -> Term | None:
 
 _PRODUCTS = (T.mul, T.sqr, T.neg, T.true_div, T.inv)
 _PRODUCT_CLASSES = frozenset(type(op.scalar_op) for op in _PRODUCTS)
-_SQR, _NEG, _TRUE_DIV, _INV = (type(op.scalar_op) for op in _PRODUCTS[1:])
+_MUL, _SQR, _NEG, _TRUE_DIV, _INV = (type(op.scalar_op) for op in _PRODUCTS)
 
 
 def _scaled(k: float, u: Any, dtype: str) -> Any:
@@ -192,25 +192,72 @@ def _difference_of_sigmoids(node: Any, a: Term, b: Term, dtype: str) -> Term | N
     return Term(a.factor, common, a.bottom, []).times(1, T.tanh(_scaled(0.5, y, dtype)))
 
 
-_FUNCTION_CLASSES = frozenset(type(op.scalar_op) for op in (sigmoid, T.tanh))
+_SIGMOID, _TANH = (type(op.scalar_op) for op in (sigmoid, T.tanh))
+_FUNCTION_CLASSES = frozenset((_SIGMOID, _TANH))
 
 
-def _near_function(inputs: list[Any], only: bool, depth: int = 3) -> bool:
-    """Whether a sigmoid or a hyperbolic tangent is among the factors of `inputs`: a quick no for nearly all nodes.
-
-    With `only`, those count that are needed for elementwise operations only.
-    """
+def _near_function(inputs: list[Any], counts: Any, depth: int = 3) -> bool:
+    """Whether a sigmoid or a hyperbolic tangent that `counts` is among the factors of `inputs`; it seldom is."""
     for v in inputs:
         node = v.owner
         if node is None or type(node.op) is not Elemwise:
             continue
         kind = type(node.op.scalar_op)
         if kind in _FUNCTION_CLASSES:
-            if not only or all(client != "output" and type(client.op) is Elemwise for client, _ in v.clients):
+            if counts(v, kind):
                 return True
-        elif depth and kind in _PRODUCT_CLASSES and _near_function(node.inputs, only, depth - 1):
+        elif depth and kind in _PRODUCT_CLASSES and _near_function(node.inputs, counts, depth - 1):
             return True
     return False
+
+
+def _are_of_one_factor(inputs: list[Any]) -> bool:
+    """Whether each input is one factor, or one times a constant, at a glance: then none is another times something."""
+    for v in inputs:
+        if v.owner is None:
+            if isinstance(v, Constant):
+                return False
+            continue
+        if type(v.owner.op) is not Elemwise:
+            if as_scalar_constant(v) is not None:
+                return False
+            continue
+        kind = type(v.owner.op.scalar_op)
+        if kind is _MUL and len(v.owner.inputs) == 2:
+            constant, factor = v.owner.inputs
+            if as_scalar_constant(constant) is None:
+                return False
+            kind = None if factor.owner is None or type(factor.owner.op) is not Elemwise else type(factor.owner.op.scalar_op)
+            if kind is None and as_scalar_constant(factor) is not None:
+                return False
+        if kind in _PRODUCT_CLASSES:
+            return False
+    return True
+
+
+#: How far from a function what takes it is looked for.
+_STEPS = 16
+
+
+def _is_needed_beside(node: Any) -> Any:
+    """What says of a variable whether all that takes it goes into `node`, or into the product that alone takes that."""
+    clients = node.outputs[0].clients
+    beside = clients[0][0] if len(clients) == 1 and clients[0][0] != "output" else None
+
+    def counts(v: Any, kind: type) -> bool:
+        for client, _ in v.clients:
+            for _ in range(_STEPS):
+                if client is node or client is beside:
+                    break
+                if client == "output" or type(client.op) is not Elemwise:
+                    return False
+                takers = client.outputs[0].clients
+                if len(takers) != 1 and len({taker for taker, _ in takers}) != 1:
+                    return False
+                client = takers[0][0]
+        return True
+
+    return counts
 
 
 @register_canonicalize
@@ -222,12 +269,23 @@ def local_complements(node: Any) -> Any:
     and ``a - a * sigmoid(x) -> a * sigmoid(-x)``, where the function is needed for nothing else
     """
     dtype = node.outputs[0].type.dtype
-    if len(node.inputs) > _TERMS or dtype not in T.float_dtypes or not _near_function(node.inputs, True):
+    inputs = node.inputs
+    if len(inputs) > _TERMS or dtype not in T.float_dtypes or (len(inputs) == 2 and _are_of_one_factor(inputs)):
+        return False
+    if not _near_function(inputs, _is_needed_beside(node)):
         return False
     # The logarithm of a complement has a function of its own.
     if any(client != "output" and is_elemwise(client, T.log) for client, _ in node.outputs[0].clients):
         return False
     return _summed(node, _complement)
+
+
+def _is_sigmoid(v: Any, kind: type) -> bool:
+    return kind is _SIGMOID
+
+
+def _is_any(v: Any, kind: type) -> bool:
+    return True
 
 
 @register_specialize
@@ -240,7 +298,10 @@ def local_difference_of_sigmoids(node: Any) -> Any:
     dtype = node.outputs[0].type.dtype
     if len(node.inputs) > _TERMS or dtype not in T.float_dtypes:
         return False
-    if sum(isinstance(i, Constant) or _near_function([i], False) for i in node.inputs) < 2:
+    # Of more than two terms two may cancel that have no sigmoid.
+    if len(node.inputs) == 2 and not _near_function(node.inputs, _is_sigmoid):
+        return False
+    if sum(isinstance(i, Constant) or _near_function([i], _is_any) for i in node.inputs) < 2:
         return False
     return _summed(node, _difference_of_sigmoids)
 

@@ -25,7 +25,12 @@ def is_elemwise(node: Any, *ops: Any) -> bool:
     """
     if node is None or not isinstance(node.op, Elemwise):
         return False
-    return node.op.scalar_op in [op.scalar_op for op in ops]
+    scalar_op = node.op.scalar_op
+    for op in ops:
+        other = op.scalar_op
+        if scalar_op is other or (type(scalar_op) is type(other) and scalar_op == other):
+            return True
+    return False
 
 
 def as_scalar_constant(v: Any) -> Any:
