@@ -417,8 +417,8 @@ def test_features_may_say_themselves_what_is_not_pickled():
 def test_a_node_gets_another_op_and_the_history_takes_it_back():
     x, end = chain(3)
     finder = NodeFinder()
-    fgraph = FunctionGraph([x], [end], clone=False, features=[finder])
-    node = end.owner.inputs[0].owner
+    fgraph = FunctionGraph([x], [end], features=[finder])
+    node = fgraph.outputs[0].owner.inputs[0].owner
     assert fgraph.can_change_ops()
     mark = fgraph.checkpoint()
     fgraph.change_op(node, inplace)
@@ -433,3 +433,16 @@ def test_a_node_gets_another_op_and_the_history_takes_it_back():
 def test_who_sees_replacements_is_not_passed_over(feature):
     x, end = chain(2)
     assert not FunctionGraph([x], [end], features=[feature]).can_change_ops()
+
+
+def test_nodes_of_a_graph_that_was_not_cloned_keep_their_ops():
+    """They belong to expressions that the user has, of which other functions may be made."""
+    x = theano.tensor.dvector("x")
+    middle = theano.tensor.exp(x)
+    end = theano.tensor.tanh(middle)
+    fgraph = FunctionGraph([x], [end], clone=False)
+    assert not fgraph.can_change_ops()
+    assert fgraph.clone().can_change_ops() and pickle.loads(pickle.dumps(fgraph)).can_change_ops()
+    theano.compile.mode.optdb.query("+inplace", "+merge").optimize(fgraph)
+    assert fgraph.outputs[0].owner.op.destroy_map
+    assert not end.owner.op.destroy_map and not middle.owner.op.destroy_map

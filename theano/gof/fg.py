@@ -152,6 +152,8 @@ class FunctionGraph:
         clone: bool = True,
         update_mapping: dict | None = None,
     ):
+        # Otherwise its nodes may belong to expressions that other graphs are made of.
+        self._own_nodes = clone
         if clone:
             inputs, outputs = graph.clone(inputs, outputs)
         self.execute_callbacks_time = 0.0
@@ -424,9 +426,10 @@ class FunctionGraph:
                 method(self, node, i, r, new_r, reason=reason)
 
     def can_change_ops(self) -> bool:
-        """Return whether no feature has to be told of each replacement, so that `change_op` may be used."""
+        """Return whether the nodes are the graph's own and no feature has to be told of each replacement, for `change_op`."""
         # What a subclass does is for itself to say.
-        return all(type(feature).__dict__.get("follows_ops", False) for feature, _ in self._methods("on_change_input"))
+        seeing = [type(feature) for feature, _ in self._methods("on_change_input")]
+        return self._own_nodes and all(cls.__dict__.get("follows_ops", False) for cls in seeing)
 
     def change_op(self, node: Apply, op: Any, reason: Any = None) -> None:
         """Give a node another Op, of the same types; for the features the node leaves and one with the new Op comes.
@@ -729,6 +732,7 @@ class FunctionGraph:
         if check_integrity:
             self.check_integrity()
         new = self.__class__([equiv[i] for i in self.inputs], [equiv[o] for o in self.outputs], clone=False)
+        new._own_nodes = True
         new.update_mapping = self.update_mapping
         if check_integrity:
             new.check_integrity()
@@ -758,6 +762,7 @@ class FunctionGraph:
         self.execute_callbacks_times = {}
         self._callbacks = {}
         self._plain = {}
+        self._own_nodes = True
         self._timed = config.profile
         self._sorted = None
         self._depth_first = self._present = (-1, ())
