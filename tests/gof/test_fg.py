@@ -444,5 +444,5 @@ def test_nodes_of_a_graph_that_was_not_cloned_keep_their_ops():
     assert not fgraph.can_change_ops()
     assert fgraph.clone().can_change_ops() and pickle.loads(pickle.dumps(fgraph)).can_change_ops()
     theano.compile.mode.optdb.query("+inplace", "+merge").optimize(fgraph)
-    assert fgraph.outputs[0].owner.op.destroy_map
-    assert not end.owner.op.destroy_map and not middle.owner.op.destroy_map
+    assert fgraph.outputs[0].owner.op.inplace_pattern
+    assert not end.owner.op.inplace_pattern and not middle.owner.op.inplace_pattern

@@ -74,10 +74,6 @@ class _Documentation:
         return describe(op, *op.description)
 
 
-#: Of how many combinations of types an `Elemwise` knows by their ids what its nodes are.
-_MOST_TYPES = 1000
-
-
 class Elemwise(Op):
     __doc__ = _Documentation(
         """A scalar op applied to each element of tensors, which are broadcast to a common shape.
@@ -150,6 +146,7 @@ class Elemwise(Op):
         self._hash = hash((Elemwise, scalar_op, self.inplace_pattern))
         self._nodes: dict[typing.Any, typing.Any] = {}
         self._by_ids: dict[tuple, tuple] = {}
+        self._ids: dict[tuple, tuple] = {}
 
     @property
     def nfunc(self) -> typing.Any:
@@ -160,12 +157,14 @@ class Elemwise(Op):
         state = {**self.__dict__, "_nodes": {}}
         state.pop("_hash", None)
         state.pop("_by_ids", None)
+        state.pop("_ids", None)
         return state
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)
         self.__dict__["_nodes"] = {}
         self.__dict__["_by_ids"] = {}
+        self.__dict__["_ids"] = {}
         self._hash = hash((Elemwise, self.scalar_op, self.inplace_pattern))
 
     def __eq__(self, other: object) -> bool:
@@ -282,10 +281,11 @@ class Elemwise(Op):
         return None if found is None else self._keep_by_ids(ids, found, types)
 
     def _keep_by_ids(self, ids: list, found: typing.Any, types: list) -> tuple:
-        if len(self._by_ids) > _MOST_TYPES:
-            self._by_ids.clear()
-        # With the types, so that their ids stay taken.
-        known = self._by_ids[tuple(ids)] = (found, types)
+        # Of equal types the last ones are kept, which hold their ids: else each function that comes and goes would add some.
+        kind, new = (*ids[: -len(types) or None], *types), tuple(ids)
+        self._by_ids.pop(self._ids.get(kind, new), None)
+        self._ids[kind] = new
+        known = self._by_ids[new] = (found, types)
         return known
 
     def perform(
