@@ -23,9 +23,7 @@ void thn_threads_init(void) {}
 
 void thn_parallel(long ntasks, thn_task_fn fn, void *ctx)
 {
-    for (long t = 0; t < ntasks; t++) {
-        fn(ctx, t);
-    }
+    thn_run_alone(ntasks, fn, ctx);
 }
 
 void thn_set_threads(int n) { n_threads = n < 1 ? 1 : n; }
@@ -389,13 +387,6 @@ static void end(Job *job)
     }
 }
 
-static void run_alone(long ntasks, thn_task_fn fn, void *ctx)
-{
-    for (long t = 0; t < ntasks; t++) {
-        fn(ctx, t);
-    }
-}
-
 /* Stacks may be small and tasks run loops themselves, so the job has no more room than `most` helpers need. */
 static void run_shared(long ntasks, thn_task_fn fn, void *ctx, int most)
 {
@@ -404,7 +395,7 @@ static void run_shared(long ntasks, thn_task_fn fn, void *ctx, int most)
     Job job = {.fn = fn, .ctx = ctx, .ntasks = ntasks, .group = ntasks / INT32_MAX + 1, .ids = ids, .shares = shares};
     claim_workers(&job, most);
     if (job.helpers == 0) {
-        run_alone(ntasks, fn, ctx);
+        thn_run_alone(ntasks, fn, ctx);
         return;
     }
     send_away(&job);
@@ -419,7 +410,7 @@ void thn_parallel(long ntasks, thn_task_fn fn, void *ctx)
     if (threads > 1 && ntasks > 1) {
         run_shared(ntasks, fn, ctx, ntasks < threads ? (int)ntasks - 1 : threads - 1);
     } else {
-        run_alone(ntasks, fn, ctx);
+        thn_run_alone(ntasks, fn, ctx);
     }
 }
 

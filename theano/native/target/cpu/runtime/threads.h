@@ -8,16 +8,17 @@ void thn_threads_init(void); /* once */
 /* Calls fn(ctx, t) for every t < ntasks, on several threads if the pool is free and has more than one; returns when all
  * are done. Which thread runs a task is not fixed: results must not depend on it. */
 void thn_parallel(long ntasks, thn_task_fn fn, void *ctx);
-/* The same, on the caller's thread alone unless there are `many`: not for a little work. */
+/* The same, on the caller's thread alone. */
+static inline void thn_run_alone(long ntasks, thn_task_fn fn, void *ctx)
+{
+    for (long t = 0; t < ntasks; t++) {
+        fn(ctx, t);
+    }
+}
+/* One or the other: threads are not for a little work. */
 static inline void thn_parallel_if(int many, long ntasks, thn_task_fn fn, void *ctx)
 {
-    if (many) {
-        thn_parallel(ntasks, fn, ctx);
-    } else {
-        for (long t = 0; t < ntasks; t++) {
-            fn(ctx, t);
-        }
-    }
+    (many ? thn_parallel : thn_run_alone)(ntasks, fn, ctx);
 }
 /* Threads used together with the caller's. Takes effect with the next loop; n < 1 is taken as 1. */
 void thn_set_threads(int n);
