@@ -14,36 +14,21 @@ from __future__ import annotations
 
 import functools
 import os
-import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from theano.process import at_fork, new_lock
+from theano.configsources import THEANO_FLAGS as THEANO_FLAGS
+from theano.configsources import THEANO_FLAGS_DICT, THEANORC_DICT, UNSET, config_files_from_theanorc
+from theano.configsources import TheanoConfigWarning as TheanoConfigWarning
+from theano.configsources import config_files as config_files
+from theano.configsources import fetch as _fetch
+from theano.configsources import fetch_val_for_key as fetch_val_for_key
+from theano.configsources import parse_config_string as parse_config_string
+from theano.process import at_fork as _at_fork
+from theano.process import new_lock as _new_lock
 
-
-class TheanoConfigWarning(Warning):
-    """Something in ``THEANO_FLAGS`` or in a ``.theanorc`` file has no effect.
-
-    Examples
-    --------
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("error", TheanoConfigWarning)
-    ...     TheanoConfigWarning.warn("flotX: there is no such flag")
-    Traceback (most recent call last):
-        ...
-    theano.configparser.TheanoConfigWarning: flotX: there is no such flag
-    """
-
-    @classmethod
-    def warn(cls, message: str, stacklevel: int = 0) -> None:
-        """Issue `message` as a warning of this class."""
-        warnings.warn(message, cls, stacklevel=stacklevel + 3)
-
-
-_UNSET: Any = object()
-_lock = new_lock()
+_lock = _new_lock()
 _local = threading.local()
 # Every declared flag, in the order of declaration.
 _config_var_list: list[ConfigParam] = []
@@ -55,81 +40,7 @@ def _forget_changes_of_others() -> None:
         param._active = len(own.get(param, ()))
 
 
-at_fork(after_in_child=_forget_changes_of_others)
-
-
-def _split_flags(text: str) -> list[str]:
-    # A comma inside quotes belongs to the value; a quote that is never closed is an ordinary character, so that a
-    # path such as /home/o'neil needs no escaping.
-    parts: list[str] = []
-    current: list[str] = []
-    i, n = 0, len(text)
-    while i < n:
-        c = text[i]
-        if c == "\\" and i + 1 < n and text[i + 1] in ",\"'":
-            current.append(text[i + 1])
-            i += 2
-            continue
-        if c in "\"'" and (not current or current[-1] in "= "):
-            end = text.find(c, i + 1)
-            if end >= 0:
-                current.append(text[i + 1 : end])
-                i = end + 1
-                continue
-        if c == ",":
-            parts.append("".join(current))
-            current = []
-        else:
-            current.append(c)
-        i += 1
-    parts.append("".join(current))
-    return [p.strip() for p in parts if p.strip()]
-
-
-def parse_config_string(config_string: str, issue_warnings: bool = True) -> dict[str, str]:
-    """Parse the comma-separated ``key=value`` pairs of ``THEANO_FLAGS``.
-
-    Parameters
-    ----------
-    config_string : str
-        The text.  Of a key that comes several times the right-most value counts.
-    issue_warnings : bool
-        Whether a piece without ``=`` is warned about; it is skipped in any case.
-
-    Returns
-    -------
-    dict
-        From flag name to the text of its value.
-
-    Examples
-    --------
-    >>> parse_config_string("floatX=float32,scan.allow_gc=True,floatX=float64")
-    {'floatX': 'float64', 'scan.allow_gc': 'True'}
-    """
-    result: dict[str, str] = {}
-    for piece in _split_flags(config_string):
-        key, sep, value = piece.partition("=")
-        if not sep:
-            if issue_warnings:
-                TheanoConfigWarning.warn(f"THEANO_FLAGS: {piece!r} is not of the form name=value; it is ignored", 1)
-            continue
-        result[key.strip()] = value.strip()
-    return result
-
-
-def config_files_from_theanorc() -> list[str]:
-    """Return the paths that ``THEANORC`` names, or the default ones; later files win.
-
-    Examples
-    --------
-    >>> from unittest import mock
-    >>> with mock.patch.dict(os.environ, THEANORC=os.pathsep.join(["/etc/theanorc", "project.cfg"])):
-    ...     config_files_from_theanorc()
-    ['/etc/theanorc', 'project.cfg']
-    """
-    default = os.pathsep.join(["~/.theanorc", "~/.theanorc.txt"] if sys.platform == "win32" else ["~/.theanorc"])
-    paths = os.environ.get("THEANORC", default).split(os.pathsep)
-    return [os.path.expanduser(p) for p in paths if p]
+_at_fork(after_in_child=_forget_changes_of_others)
 
 
 def __getattr__(name: str) -> Any:
@@ -143,92 +54,6 @@ def __getattr__(name: str) -> Any:
         parser.read(config_files_from_theanorc())
         return parser
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-
-
-def _read_theanorc() -> dict[str, tuple[str, str]]:
-    # full name -> (value, file).  The parser of the standard library is imported only when there is a file.
-    found: dict[str, tuple[str, str]] = {}
-    names = config_files_from_theanorc()
-    files = [f for f in names if os.path.isfile(f)]
-    if "THEANORC" in os.environ:
-        for path in names:
-            # A device such as /dev/null is a way to say that there is none.
-            if not os.path.exists(path):
-                TheanoConfigWarning.warn(f"THEANORC names {path}, which does not exist; it is ignored", 1)
-    if not files:
-        return found
-    from configparser import ConfigParser, Error
-
-    words = {k: os.environ.get(k, "") for k in ("USER", "LSCRATCH", "TMPDIR", "TEMP", "TMP")}
-    words["PID"] = str(os.getpid())
-    for path in files:
-        parser = ConfigParser(strict=False, allow_no_value=True, defaults=None, interpolation=None)
-        parser.optionxform = str  # type: ignore[method-assign, assignment]
-        try:
-            parser.read(path, encoding="utf-8")
-        except (Error, UnicodeDecodeError, OSError) as e:
-            TheanoConfigWarning.warn(f"{path}: cannot be read as a configuration file and is ignored: {e}", 1)
-            continue
-        for section in parser.sections():
-            for key, value in parser.items(section):
-                if value is None:
-                    TheanoConfigWarning.warn(f"{path}: [{section}] {key} has no value; it is ignored", 1)
-                    continue
-                name = key if section == "global" else f"{section}.{key}"
-                if name != "compiledir_format":
-                    for word, text in words.items():
-                        value = value.replace(f"%({word})s", text)
-                found[name] = (value.strip(), path)
-    return found
-
-
-THEANO_FLAGS = os.environ.get("THEANO_FLAGS", "")
-THEANO_FLAGS_DICT = parse_config_string(THEANO_FLAGS)
-config_files = config_files_from_theanorc()
-THEANORC_DICT = _read_theanorc()
-
-
-def _fetch(key: str) -> tuple[Any, str]:
-    if key in THEANO_FLAGS_DICT:
-        return THEANO_FLAGS_DICT[key], "THEANO_FLAGS"
-    if key in THEANORC_DICT:
-        return THEANORC_DICT[key]
-    return _UNSET, "default"
-
-
-def fetch_val_for_key(key: str, delete_key: bool = False) -> str:
-    """Return the text that ``THEANO_FLAGS`` or a ``THEANORC`` file gives for a flag.
-
-    Parameters
-    ----------
-    key : str
-        The flag's full dotted name.
-    delete_key : bool
-        Whether to forget the text afterwards.
-
-    Raises
-    ------
-    KeyError
-        Neither gives it a value.
-
-    Examples
-    --------
-    >>> from unittest import mock
-    >>> with mock.patch.dict(THEANO_FLAGS_DICT, floatX="float32"):
-    ...     fetch_val_for_key("floatX")
-    'float32'
-    >>> fetch_val_for_key("my_project.rate")
-    Traceback (most recent call last):
-        ...
-    KeyError: 'my_project.rate'
-    """
-    value, _ = _fetch(key)
-    if value is _UNSET:
-        raise KeyError(key)
-    if delete_key:
-        THEANO_FLAGS_DICT.pop(key, None)
-        THEANORC_DICT.pop(key, None)
-    return value
 
 
 def _suggest(name: str, known: Iterable[str]) -> str:
@@ -276,7 +101,7 @@ class ConfigParam:
         self.filter = filter
         self.allow_override = allow_override
         self.source = "default"
-        self._base: Any = _UNSET
+        self._base: Any = UNSET
         self._active = 0
         self._owner: TheanoConfigParser | None = None
         self._key = ""
@@ -301,9 +126,9 @@ class ConfigParam:
 
     def _settle(self) -> Any:
         # The value apart from what change_flags does; call with the lock held.
-        if self._base is _UNSET:
+        if self._base is UNSET:
             text, source = _fetch(self.fullname or "")
-            if text is not _UNSET:
+            if text is not UNSET:
                 try:
                     self._base = self.convert(text)
                 except ValueError as e:
@@ -375,7 +200,7 @@ class ConfigParam:
         stack.pop()
         with _lock:
             self._active -= 1
-            if not self._active and self._base is not _UNSET and self._owner is not None:
+            if not self._active and self._base is not UNSET and self._owner is not None:
                 self._owner.__dict__[self._key] = self._base
 
 
@@ -862,7 +687,7 @@ def AddConfigVar(name: str, doc: str, configparam: ConfigParam, root: TheanoConf
         configparam._owner = owner
         configparam._key = key
         text, _ = _fetch(configparam.fullname)
-        if text is not _UNSET or not callable(configparam.default):
+        if text is not UNSET or not callable(configparam.default):
             owner.__dict__[key] = configparam._settle()
         # What remains there belongs to no flag.
         THEANO_FLAGS_DICT.pop(configparam.fullname, None)

@@ -15,7 +15,7 @@ from theano import aliases
 from theano.gof.copying import view_op
 from theano.gof.graph import Apply, Variable
 from theano.gof.null_type import NullType, null_type
-from theano.gof.utils import get_variable_trace_string
+from theano.gof.stack_traces import get_variable_trace_string
 from theano.gradient_backward import Backward, check_constants, float_zeros_like, initial_gradients
 from theano.gradient_stops import (
     ConsiderConstant,

@@ -69,7 +69,8 @@ CHAPTERS: dict[str, str] = {
 #: Modules that gather names of others: all that they offer is listed.
 _GATHER = """
 theano theano.compile theano.compile.debugmode theano.compile.mode theano.compile.ops theano.gof theano.gof.graph
-theano.gof.op theano.gof.opt theano.gof.type theano.ifelse theano.printing theano.sandbox.linalg theano.scalar
+theano.configparser theano.gof.op theano.gof.opt theano.gof.type theano.gof.utils theano.ifelse theano.printing
+theano.sandbox.linalg theano.scalar
 theano.scalar.basic theano.scan_module theano.scan_module.scan_opt theano.sparse theano.sparse.basic theano.sparse.opt
 theano.tensor theano.tensor.basic theano.tensor.elemwise theano.tensor.nnet theano.tensor.nnet.conv
 theano.tensor.nnet.nnet theano.tensor.opt theano.tensor.signal.downsample theano.tensor.subtensor theano.typed_list

@@ -14,8 +14,8 @@ from theano.compile.profiling import make_profile
 from theano.configparser import config
 from theano.gof import Constant, Container, FunctionGraph, Variable, engine
 from theano.gof.link import raise_with_op
+from theano.gof.stack_traces import get_variable_trace_string
 from theano.gof.supervisor import Supervisor
-from theano.gof.utils import get_variable_trace_string
 from theano.process import new_lock
 
 #: Stands in the finder for names that several inputs have.

@@ -11,7 +11,7 @@ import numpy as np
 from theano.compile.mode import Mode, modes_by_need
 from theano.configparser import config
 from theano.gof.run_errors import node_description
-from theano.gof.utils import get_variable_trace_string
+from theano.gof.stack_traces import get_variable_trace_string
 from theano.gof.watch import WatchingLinker
 from theano.tensor.creation import AllocEmpty
 from theano.tensor.slicing import IncSubtensor

@@ -9,7 +9,7 @@ from typing import Any
 from theano.compile.io import Out, SymbolicOutput
 from theano.gof import Constant, Variable
 from theano.gof.sharedvalue import SharedVariable
-from theano.gof.utils import warn_user
+from theano.gof.stack_traces import warn_user
 
 
 def iter_over_pairs(pairs: Any) -> Iterable[tuple[Any, Any]]:

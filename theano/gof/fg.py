@@ -13,9 +13,9 @@ from theano.gof import flat, graph, hooks, toolbox
 from theano.gof.clients import ClientList
 from theano.gof.graph import Apply, Constant, Variable, get_test_value
 from theano.gof.null_type import NullType
+from theano.gof.stack_traces import get_variable_trace_string
 from theano.gof.toolbox import InconsistencyError as InconsistencyError
 from theano.gof.traverse import depth_first_order
-from theano.gof.utils import get_variable_trace_string
 
 _NOT_PICKLED = (
     "execute_callbacks_times",

@@ -11,13 +11,12 @@ from typing import Any
 
 from theano.configdefaults import config
 from theano.gof import flat, hooks
+from theano.gof.describe import as_string, default_leaf_formatter, default_node_formatter, op_as_string
+from theano.gof.stack_traces import add_tag_trace, get_variable_trace_string
 from theano.gof.traverse import (
     ancestors,
-    as_string,
     clone,
     clone_get_equiv,
-    default_leaf_formatter,
-    default_node_formatter,
     general_toposort,
     inputs,
     io_connection_pattern,
@@ -25,7 +24,6 @@ from theano.gof.traverse import (
     is_in_ancestors,
     is_same_graph,
     list_of_nodes,
-    op_as_string,
     ops,
     orphans,
     stack_search,
@@ -33,7 +31,7 @@ from theano.gof.traverse import (
     variables_and_orphans,
     view_roots,
 )
-from theano.gof.utils import MethodNotDefined, add_tag_trace, get_variable_trace_string, scratchpad
+from theano.gof.utils import MethodNotDefined, scratchpad
 from theano.process import at_fork
 
 __all__ = [

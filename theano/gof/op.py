@@ -15,8 +15,8 @@ from theano.gof.c_interface import CLinkerObject, CLinkerOp  # noqa: F401
 from theano.gof.graph import Apply, NoParams, Variable, get_test_value
 from theano.gof.meta import MetaObject
 from theano.gof.params_type import ParamsType
+from theano.gof.stack_traces import _raw_stack, add_tag_trace
 from theano.gof.test_values import compute_test_values
-from theano.gof.utils import _raw_stack, add_tag_trace
 
 
 class _Signature:

@@ -10,8 +10,8 @@ from typing import Any
 
 from theano.gof.graph import Variable
 from theano.gof.link import Container
+from theano.gof.stack_traces import add_tag_trace
 from theano.gof.type import generic
-from theano.gof.utils import add_tag_trace
 
 __all__ = ["SharedVariable", "constructors", "generic_constructor", "shared", "shared_constructor"]
 

@@ -12,7 +12,8 @@ from theano import aliases
 from theano.configdefaults import config
 from theano.gof.c_interface import CLinkerObject, takes
 from theano.gof.graph import Constant, Variable
-from theano.gof.utils import MethodNotDefined, _raw_stack
+from theano.gof.stack_traces import _raw_stack
+from theano.gof.utils import MethodNotDefined
 
 # Python names this class from 3.13 on only.
 _Capsule = type(datetime.datetime_CAPI)

@@ -10,7 +10,7 @@ from theano.configdefaults import config
 from theano.gof import traverse
 from theano.gof.graph import Variable, nodes_constructed
 from theano.gof.sharedvalue import SharedVariable
-from theano.gof.utils import warn_user
+from theano.gof.stack_traces import warn_user
 from theano.scan_module.scan_arguments import (
     OutputInfo,
     SequenceInfo,

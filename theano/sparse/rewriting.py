@@ -11,6 +11,14 @@ from typing import Any
 from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.gof.rewriting.rules import Made, Rule, rewrite
 from theano.raise_op import Assert
+from theano.sparse.comparison import (
+    EqualSD,
+    GreaterEqualSD,
+    GreaterThanSD,
+    LessEqualSD,
+    LessThanSD,
+    NotEqualSD,
+)
 from theano.sparse.conversion import (
     Cast,
     ConstructSparseFromList,
@@ -22,13 +30,7 @@ from theano.sparse.conversion import (
 from theano.sparse.elementwise import (
     AddSD,
     AddSSData,
-    EqualSD,
-    GreaterEqualSD,
-    GreaterThanSD,
-    LessEqualSD,
-    LessThanSD,
     Neg,
-    NotEqualSD,
     SpSum,
     _col_scale_csc,
     _row_scale_csc,

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from theano.gof.graph import Constant
-from theano.gof.utils import warn_user
+from theano.gof.stack_traces import warn_user
 
 #: How many nodes that were not asked before are looked through.
 _DEPTH = 20

@@ -12,7 +12,7 @@ import numpy as np
 
 from theano.configdefaults import config
 from theano.gof.graph import Constant, Variable
-from theano.gof.utils import warn_user
+from theano.gof.stack_traces import warn_user
 from theano.tensor import static_shape
 from theano.tensor.advanced_subtensor import (
     AdvancedBooleanIncSubtensor,

@@ -16,7 +16,8 @@ from theano.gof.rewriting.base import attach_destroy_handler, flatten_optimizers
 from theano.gof.rewriting.index import TrackIndex
 from theano.gof.rewriting.profiles import Profile
 from theano.gof.sharedvalue import shared
-from theano.gof.utils import AbstractFunctionError, copy_stack_trace
+from theano.gof.stack_traces import copy_stack_trace
+from theano.gof.utils import AbstractFunctionError
 
 
 class LocalOptimizer:

@@ -10,7 +10,7 @@ from typing import Any, TextIO
 from theano.gof.graph import Apply, Variable
 from theano.gof.rewriting.local import LocalOptimizer
 from theano.gof.rewriting.match import ANYTHING, Applied, Behind, Known, Named, Number, Only, Part
-from theano.gof.utils import copy_stack_trace
+from theano.gof.stack_traces import copy_stack_trace
 
 
 class OpSub(LocalOptimizer):

@@ -15,7 +15,7 @@ from theano.gof.memo import ById
 from theano.gof.rewriting.index import Form
 from theano.gof.rewriting.local import FromFunctionLocalOptimizer
 from theano.gof.rewriting.match import Applied, Either, Found, Named, Only, Part, Scope
-from theano.gof.utils import copy_stack_trace
+from theano.gof.stack_traces import copy_stack_trace
 
 #: Of each rewrite that is made of rules, by its name, what `rewrite` returned.
 TABLE: dict[str, Rewrite] = {}

@@ -10,7 +10,7 @@ from theano.configdefaults import config
 from theano.gof import graph, toolbox
 from theano.gof.graph import Variable
 from theano.gof.rewriting.base import Optimizer
-from theano.gof.utils import copy_stack_trace
+from theano.gof.stack_traces import copy_stack_trace
 
 __all__ = [
     "CheckStackTraceFeature",
