@@ -197,7 +197,7 @@ static int run_kernel(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
 
 int thn_repeats(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
 {
-    const ThnCell *out = THN_OUT(f, ins, 0);
+    const ThnCell *out = ins->nout ? THN_OUT(f, ins, 0) : NULL; /* checks have none */
     switch (a->now) {
     case THN_REPLAY_VIEW: return out->buf == THN_IN(f, ins, 0)->buf && !out->obj;
     case THN_REPLAY_EMPTY:
