@@ -76,21 +76,14 @@ static const void *zero_of(int letter)
         }                                                                                               \
     }
 
-typedef struct {
-    float re, im;
-} C8;
-typedef struct {
-    double re, im;
-} C16;
-
 LOOPS(i8, uint64_t, out[j] += v * row[j])
 LOOPS(f4, float, out[j] += v * row[j])
 LOOPS(f8, double, out[j] += v * row[j])
 #define COMPLEX_MULADD                              \
     out[j].re += v.re * row[j].re - v.im * row[j].im; \
     out[j].im += v.re * row[j].im + v.im * row[j].re
-LOOPS(c8, C8, COMPLEX_MULADD)
-LOOPS(c16, C16, COMPLEX_MULADD)
+LOOPS(c8, ThnC8, COMPLEX_MULADD)
+LOOPS(c16, ThnC16, COMPLEX_MULADD)
 
 /* The elements of m in C order, converted to `to`, in a new pool block. */
 static char *contiguous(const ThnMatrix *m, int from, int to, int item)
@@ -133,8 +126,8 @@ static int matmul_loops(int typenum, const ThnMatrix *a, const ThnMatrix *b, con
     switch (work) {
     case NPY_FLOAT: loops_f4(m, n, k, (float *)x, (float *)y, (float *)t); break;
     case NPY_DOUBLE: loops_f8(m, n, k, (double *)x, (double *)y, (double *)t); break;
-    case NPY_CFLOAT: loops_c8(m, n, k, (C8 *)x, (C8 *)y, (C8 *)t); break;
-    case NPY_CDOUBLE: loops_c16(m, n, k, (C16 *)x, (C16 *)y, (C16 *)t); break;
+    case NPY_CFLOAT: loops_c8(m, n, k, (ThnC8 *)x, (ThnC8 *)y, (ThnC8 *)t); break;
+    case NPY_CDOUBLE: loops_c16(m, n, k, (ThnC16 *)x, (ThnC16 *)y, (ThnC16 *)t); break;
     default: loops_i8(m, n, k, (uint64_t *)x, (uint64_t *)y, (uint64_t *)t);
     }
     THN_TRY(letter >= 0 && (alpha || beta) ? blend(typenum, c, t, alpha ? alpha : one_of(letter), beta ? beta : zero_of(letter)) : 0);
@@ -230,84 +223,80 @@ void thn_blas_let_go(int held)
 }
 
 /* Runs a product of so much work in parts of a side, at least `least` long and worth `each`. */
-static void run_parts(double work, double serial, double each, int64_t length, int64_t least, int64_t *part, thn_task_fn fn,
-                      void *ctx)
+static void run_parts(double work, double serial, double each, int64_t length, int64_t least, thn_range_fn fn, void *ctx)
 {
     const double parts = work / each;
-    *part = length;
     if (!set_blas_threads || work <= serial) {
-        fn(ctx, 0);
+        fn(ctx, 0, length);
         return;
     }
-    *part = part_length(length, parts > (double)(length / least) ? length / least : (int64_t)parts);
     hold_one_thread();
-    thn_parallel((long)((length + *part - 1) / *part), fn, ctx);
+    thn_parallel_ranges(length, part_length(length, parts > (double)(length / least) ? length / least : (int64_t)parts), fn, ctx);
     let_threads_go();
 }
 
 typedef struct {
     int letter, by_columns;
     char ta, tb;
-    int64_t m, n, k, lda, ldb, ldc, part;
+    int64_t m, n, k, lda, ldb, ldc;
     npy_intp item;
     const void *alpha, *beta;
     const char *a, *b;
     char *c;
 } Gemm;
 
-static void gemm_part(void *ctx, long task)
+static int gemm_part(void *ctx, npy_intp start, npy_intp stop)
 {
     const Gemm *g = ctx;
-    int64_t start = task * g->part, m = g->m, n = g->n;
+    int64_t m = g->m, n = g->n;
     const char *a = g->a, *b = g->b;
     char *c = g->c;
     if (g->by_columns) {
-        n = n - start < g->part ? n - start : g->part;
+        n = stop - start;
         b += start * (g->tb == 'N' ? g->ldb : 1) * g->item;
         c += start * g->ldc * g->item;
     } else {
-        m = m - start < g->part ? m - start : g->part;
+        m = stop - start;
         a += start * (g->ta == 'N' ? 1 : g->lda) * g->item;
         c += start * g->item;
     }
     gemm[g->letter](&g->ta, &g->tb, &m, &n, &g->k, g->alpha, a, &g->lda, b, &g->ldb, g->beta, c, &g->ldc);
+    return 0;
 }
 
 static void run_gemm(Gemm *g)
 {
     g->by_columns = g->n >= g->m;
-    run_parts((double)g->m * (double)g->n * (double)g->k, SERIAL_GEMM, 2e6, g->by_columns ? g->n : g->m, 128, &g->part, gemm_part,
-              g);
+    run_parts((double)g->m * (double)g->n * (double)g->k, SERIAL_GEMM, 2e6, g->by_columns ? g->n : g->m, 128, gemm_part, g);
 }
 
 typedef struct {
     int letter;
     char trans;
-    int64_t rows, cols, ld, incx, incy, part; /* rows and cols as the routine sees them */
+    int64_t rows, cols, ld, incx, incy; /* rows and cols as the routine sees them */
     npy_intp item;
     const void *alpha, *beta;
     const char *a, *x;
     char *y;
 } Gemv;
 
-static void gemv_part(void *ctx, long task)
+static int gemv_part(void *ctx, npy_intp start, npy_intp stop)
 {
     const Gemv *g = ctx;
     int normal = g->trans == 'N';
-    int64_t start = task * g->part, length = normal ? g->rows : g->cols;
-    int64_t count = length - start < g->part ? length - start : g->part;
+    int64_t length = normal ? g->rows : g->cols, count = stop - start;
     int64_t rows = normal ? count : g->rows, cols = normal ? g->cols : count;
     const char *a = g->a + start * (normal ? 1 : g->ld) * g->item;
     /* With a negative step the vector's start is at its end. */
     int64_t skip = g->incy > 0 ? start : length - start - count;
     char *y = g->y + skip * (g->incy > 0 ? g->incy : -g->incy) * g->item;
     gemv[g->letter](&g->trans, &rows, &cols, g->alpha, a, &g->ld, g->x, &g->incx, g->beta, y, &g->incy);
+    return 0;
 }
 
 static void run_gemv(Gemv *g)
 {
-    run_parts((double)g->rows * (double)g->cols, SERIAL_GEMV, 65536, g->trans == 'N' ? g->rows : g->cols, 16, &g->part, gemv_part,
-              g);
+    run_parts((double)g->rows * (double)g->cols, SERIAL_GEMV, 65536, g->trans == 'N' ? g->rows : g->cols, 16, gemv_part, g);
 }
 
 /* ---- BLAS */
@@ -337,11 +326,6 @@ static char layout(const ThnMatrix *m, npy_intp item, int64_t *ld)
     return 0;
 }
 
-static ThnMatrix transposed(const ThnMatrix *m)
-{
-    return (ThnMatrix){m->data, m->cols, m->rows, m->col_stride, m->row_stride};
-}
-
 /* The same matrix in memory that BLAS can describe, copied in the order in which it lies; `held`, NULL before,
  * is for a block of the pool. */
 static int usable(ThnMatrix *m, int typenum, npy_intp item, int64_t *ld, char *trans, char **held)
@@ -349,11 +333,11 @@ static int usable(ThnMatrix *m, int typenum, npy_intp item, int64_t *ld, char *t
     *trans = layout(m, item, ld);
     if (!*trans) {
         const int turned = llabs(m->row_stride) < llabs(m->col_stride);
-        ThnMatrix copy = turned ? transposed(m) : *m;
+        ThnMatrix copy = turned ? thn_transposed(m) : *m;
         *held = contiguous(&copy, typenum, typenum, (int)item);
         THN_NEED(*held);
         copy = (ThnMatrix){*held, copy.rows, copy.cols, copy.cols * item, item};
-        *m = turned ? transposed(&copy) : copy;
+        *m = turned ? thn_transposed(&copy) : copy;
         *trans = layout(m, item, ld);
     }
     return 0;
@@ -389,7 +373,7 @@ static int by_gemv(int letter, int typenum, ThnMatrix a, const char *x, npy_intp
     THN_TRY(usable(&a, typenum, item, &ld, &trans, &held));
     int64_t rows = trans == 'N' ? a.rows : a.cols, cols = trans == 'N' ? a.cols : a.rows;
     if (rows > 0 && cols > 0) {
-        Gemv g = {letter, trans, rows, cols, ld, incx, incy, 0, item, alpha, beta, a.data, x, (char *)yc};
+        Gemv g = {letter, trans, rows, cols, ld, incx, incy, item, alpha, beta, a.data, x, (char *)yc};
         run_gemv(&g);
     }
     return 0;
@@ -423,7 +407,7 @@ int thn_matmul(int typenum, const ThnMatrix *a0, const ThnMatrix *b0, const ThnM
     }
     if (c0->cols == 1 || c0->rows == 1) {
         const int column = c0->cols == 1;
-        const ThnMatrix b = column ? transposed(a0) : *b0;
+        const ThnMatrix b = column ? thn_transposed(a0) : *b0;
         const npy_intp xs = column ? b0->row_stride : a0->col_stride, ys = column ? c0->row_stride : c0->col_stride;
         int r;
         if (thn_row_product(typenum, column ? b0->data : a0->data, xs, &b, c0->data, ys, c0->data, ys, alpha, beta)) {
@@ -432,13 +416,13 @@ int thn_matmul(int typenum, const ThnMatrix *a0, const ThnMatrix *b0, const ThnM
         if (column) {
             r = by_gemv(letter, typenum, *a0, b0->data, b0->row_stride, c0->data, c0->row_stride, alpha, beta);
         } else {
-            r = by_gemv(letter, typenum, transposed(b0), a0->data, a0->col_stride, c0->data, c0->col_stride, alpha, beta);
+            r = by_gemv(letter, typenum, thn_transposed(b0), a0->data, a0->col_stride, c0->data, c0->col_stride, alpha, beta);
         }
         if (r <= 0) {
             return r;
         }
     }
-    const ThnMatrix at = transposed(a0), bt = transposed(b0), ct = transposed(c0);
+    const ThnMatrix at = thn_transposed(a0), bt = thn_transposed(b0), ct = thn_transposed(c0);
     if (letter < 2 && (thn_low_product(typenum, a0, b0, c0, alpha, beta) || thn_low_product(typenum, &bt, &at, &ct, alpha, beta))) {
         return 0;
     }
@@ -449,7 +433,7 @@ int thn_matmul(int typenum, const ThnMatrix *a0, const ThnMatrix *b0, const ThnM
     THN_TRY(usable(&a, typenum, item, &lda, &ta, &held_a));
     THN_TRY(usable(&b, typenum, item, &ldb, &tb, &held_b));
     THN_TRY(usable(&c, typenum, item, &ldc, &tc, &held_c));
-    Gemm g = {letter, 0, ta, tb, c.rows, c.cols, a.cols, lda, ldb, ldc, 0, item, alpha, beta, a.data, b.data, c.data};
+    Gemm g = {letter, 0, ta, tb, c.rows, c.cols, a.cols, lda, ldb, ldc, item, alpha, beta, a.data, b.data, c.data};
     if (tc == 'T') {
         /* Row-major result: c^T = b^T a^T. */
         g.ta = tb == 'N' ? 'T' : 'N';
@@ -489,7 +473,7 @@ int thn_ger(int typenum, const ThnMatrix *a, const ThnMatrix *x, const ThnMatrix
         }
         return 0;
     }
-    ThnMatrix row = transposed(y);
+    ThnMatrix row = thn_transposed(y);
     return thn_matmul(typenum, x, &row, a, alpha, one_of(letter));
 }
 

@@ -10,6 +10,17 @@ typedef struct ThnMatrix {
     npy_intp row_stride, col_stride; /* bytes */
 } ThnMatrix;
 
+/* The matrix of a cell, or its transpose. */
+static inline ThnMatrix thn_matrix(const ThnCell *c, int transposed)
+{
+    return (ThnMatrix){c->data, c->dims[transposed], c->dims[!transposed], c->strides[transposed], c->strides[!transposed]};
+}
+
+static inline ThnMatrix thn_transposed(const ThnMatrix *m)
+{
+    return (ThnMatrix){m->data, m->cols, m->rows, m->col_stride, m->row_stride};
+}
+
 /* The float32 or float64 at `p`; `otherwise` without an address. */
 static inline double thn_number(int typenum, const void *p, double otherwise)
 {

@@ -7,26 +7,14 @@
 #endif
 
 #define COPY_2D(T)                                                                                         \
-    do {                                                                                                   \
-        if (along_rows && rows > 1) {                                                                      \
-            for (thn_intp e = 0; e < n; e++) {                                                             \
-                const char *s = src + e * sse;                                                             \
-                char *d = dst + e * dse;                                                                   \
-                for (thn_intp r = 0; r < rows; r++) {                                                      \
-                    *(T *)(d + r * dsr) = *(const T *)(s + r * ssr);                                       \
-                }                                                                                          \
-            }                                                                                              \
+    for (thn_intp r = 0; r < rows; r++) {                                                                  \
+        const char *s = src + r * ssr;                                                                     \
+        char *d = dst + r * dsr;                                                                           \
+        for (thn_intp e = 0; e < n; e++) {                                                                 \
+            *(T *)(d + e * dse) = *(const T *)(s + e * sse);                                               \
         }                                                                                                  \
-        else {                                                                                             \
-            for (thn_intp r = 0; r < rows; r++) {                                                          \
-                const char *s = src + r * ssr;                                                             \
-                char *d = dst + r * dsr;                                                                   \
-                for (thn_intp e = 0; e < n; e++) {                                                         \
-                    *(T *)(d + e * dse) = *(const T *)(s + e * sse);                                       \
-                }                                                                                          \
-            }                                                                                              \
-        }                                                                                                  \
-    } while (0)
+    }                                                                                                      \
+    break;
 
 /* Items of a size, at any address: eight bytes of a complex64 lie at a multiple of four. */
 typedef uint8_t Item1;
@@ -96,7 +84,6 @@ static void transpose(int size, char *dst, thn_intp ds, const char *src, thn_int
     }
 }
 
-/* rows x n items; ssr/dsr: strides from row to row, sse/dse: from element to element. */
 void thn_copy_2d(int size, char *dst, thn_intp dsr, thn_intp dse, const char *src, thn_intp ssr, thn_intp sse, thn_intp rows,
                     thn_intp n)
 {
@@ -128,17 +115,20 @@ void thn_copy_2d(int size, char *dst, thn_intp dsr, thn_intp dse, const char *sr
     }
     /* Each column at once where what is not dense is denser along the columns. */
     const thn_intp far_r = magnitude(ssr) > magnitude(dsr) ? ssr : dsr, far_e = magnitude(sse) > magnitude(dse) ? sse : dse;
-    const int along_rows = magnitude(far_r) < magnitude(far_e);
+    if (magnitude(far_r) < magnitude(far_e) && rows > 1) {
+        const thn_intp held[3] = {rows, ssr, dsr};
+        rows = n, ssr = sse, dsr = dse;
+        n = held[0], sse = held[1], dse = held[2];
+    }
     switch (size) {
-    case 1: COPY_2D(Item1); break;
-    case 2: COPY_2D(Item2); break;
-    case 4: COPY_2D(Item4); break;
-    case 8: COPY_2D(Item8); break;
-    default: COPY_2D(Item16); break;
+    case 1: COPY_2D(Item1)
+    case 2: COPY_2D(Item2)
+    case 4: COPY_2D(Item4)
+    case 8: COPY_2D(Item8)
+    default: COPY_2D(Item16)
     }
 }
 
-/* Copies elements [at, at + n) of the inner dims of `rows` rows between operand `op` at `base` and a dense buffer. */
 void thn_move_rows(const ThnPlan *p, int op, char *base, thn_intp row_stride, thn_intp rows, thn_intp at, thn_intp n, char *buf,
                       thn_intp buf_row, int to_buffer)
 {

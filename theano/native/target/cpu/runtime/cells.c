@@ -154,13 +154,8 @@ int thn_out_alloc_strided(ThnFrame *f, ThnCell *out, const npy_intp *dims, const
     ThnBuffer *buf = data ? thn_buffer_over(NULL, data) : NULL;
     if (!buf) {
         thn_pool_free(data);
-        char shape[256];
-        size_t used = 0;
-        for (int i = 0; i < nd && used < sizeof shape - 32; i++) {
-            used += (size_t)snprintf(shape + used, sizeof shape - used, "%s%lld", i ? ", " : "", (long long)dims[i]);
-        }
-        return thn_error(f, PyExc_MemoryError, "Unable to allocate %.2f MiB for an array with shape (%s%s)",
-                         (double)total / 1048576.0, shape, nd == 1 ? "," : "");
+        return thn_error(f, PyExc_MemoryError, "Unable to allocate %.2f MiB for an array with shape %s", (double)total / 1048576.0,
+                         THN_SHAPE(nd, dims));
     }
     /* `dims` may be those of `out` itself: write them before the old value goes. */
     for (int i = 0; i < nd; i++) {

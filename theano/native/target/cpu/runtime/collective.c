@@ -58,21 +58,13 @@ static void pause_for(double seconds)
 
 /* ---- calls of MPI */
 
-static int post_send(const Mpi *m, const char *p, int n, int rank, int tag, char *request)
+/* Begins to send or to receive. */
+static int post(const Mpi *m, void *function, char *p, int n, int rank, int tag, char *request)
 {
     if (m->handle == 4) {
-        return ((int (*)(const void *, int, int, int, int, int, void *))m->isend)(p, n, (int)m->byte, rank, tag, (int)m->comm, request);
+        return ((int (*)(void *, int, int, int, int, int, void *))function)(p, n, (int)m->byte, rank, tag, (int)m->comm, request);
     }
-    return ((int (*)(const void *, int, void *, int, int, void *, void *))m->isend)(p, n, (void *)m->byte, rank, tag, (void *)m->comm,
-                                                                                   request);
-}
-
-static int post_receive(const Mpi *m, char *p, int n, int rank, int tag, char *request)
-{
-    if (m->handle == 4) {
-        return ((int (*)(void *, int, int, int, int, int, void *))m->irecv)(p, n, (int)m->byte, rank, tag, (int)m->comm, request);
-    }
-    return ((int (*)(void *, int, void *, int, int, void *, void *))m->irecv)(p, n, (void *)m->byte, rank, tag, (void *)m->comm, request);
+    return ((int (*)(void *, int, void *, int, int, void *, void *))function)(p, n, (void *)m->byte, rank, tag, (void *)m->comm, request);
 }
 
 static int test_all(const Mpi *m, int n, char *requests, int *flag, char *statuses)
@@ -186,7 +178,7 @@ static int within(int64_t place, int64_t begin, int64_t nbytes, int64_t needs[3]
     return 1;
 }
 
-int thn_plan_check(const ThnExchange *Py_UNUSED(e), PyObject *plan, int64_t needs[3])
+int thn_plan_check(PyObject *plan, int64_t needs[3])
 {
     PyArrayObject *a = (PyArrayObject *)plan;
     needs[0] = needs[1] = needs[2] = 0;
@@ -267,8 +259,7 @@ static int post_round(ThnTransfer *t)
     int code = 0;
     for (int64_t i = 0; i < receives + sends && !code; i++, at += MESSAGE, request += m->handle) {
         char *p = t->place[at[1]] + at[2];
-        code = i < receives ? post_receive(m, p, (int)at[3], (int)at[0], t->tag, request)
-                            : post_send(m, p, (int)at[3], (int)at[0], t->tag, request);
+        code = post(m, i < receives ? m->irecv : m->isend, p, (int)at[3], (int)at[0], t->tag, request);
     }
     return code;
 }
@@ -373,6 +364,22 @@ static void unlock(ThnExchange *e)
     PyThread_release_lock(e->lock);
 }
 
+static int advance_locked(ThnExchange *e)
+{
+    lock(e);
+    const int moved = advance_all(e);
+    unlock(e);
+    return moved;
+}
+
+/* Lets the thread in the background go on. */
+static void wake(ThnExchange *e)
+{
+    if (__atomic_exchange_n(&e->asleep, 0, __ATOMIC_SEQ_CST)) {
+        PyThread_release_lock(e->wake);
+    }
+}
+
 /* Lets go of what has ended; with the GIL, without the lock. */
 static void let_go(ThnExchange *e)
 {
@@ -408,9 +415,7 @@ static int start_driver(ThnExchange *e)
         Py_XDECREF(r);
         return r ? 0 : -1;
     }
-    if (__atomic_exchange_n(&e->asleep, 0, __ATOMIC_SEQ_CST)) {
-        PyThread_release_lock(e->wake);
-    }
+    wake(e);
     return 0;
 }
 
@@ -498,9 +503,7 @@ int thn_transfer_wait(ThnTransfer *t, double seconds)
     __atomic_add_fetch(&e->waiting, 1, __ATOMIC_SEQ_CST);
     const double begin = thn_now();
     for (;;) {
-        lock(e);
-        advance_all(e);
-        unlock(e);
+        advance_locked(e);
         if (load(&t->state) != THN_UNDER_WAY) {
             break;
         }
@@ -667,10 +670,8 @@ static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     if (kwargs && PyDict_Size(kwargs)) {
         return PyErr_Format(PyExc_TypeError, "Exchange takes no keywords");
     }
-    if (!PyArg_ParseTuple(args, "(KKKKK)(ii)LLiLO", &f[0], &f[1], &f[2], &f[3], &f[4], &handle, &status, &comm, &byte, &numbers, &big,
-                          &on_big)) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(PyArg_ParseTuple(args, "(KKKKK)(ii)LLiLO", &f[0], &f[1], &f[2], &f[3], &f[4], &handle, &status, &comm, &byte, &numbers,
+                                     &big, &on_big));
     if ((handle != 4 && handle != (int)sizeof(void *)) || status < 1 || status > THN_STATUS_BYTES || numbers < 1) {
         return PyErr_Format(PyExc_ValueError, "handles of %d bytes and statuses of %d are not known here", handle, status);
     }
@@ -714,15 +715,11 @@ static PyObject *exchange_start(PyObject *self, PyObject *args)
     PyObject *plan, *ufunc, *places[3], *label;
     int typenum;
     long long nbytes;
-    if (!PyArg_ParseTuple(args, "OOiO!O!O!OL", &plan, &ufunc, &typenum, &PyArray_Type, &places[0], &PyArray_Type, &places[1], &PyArray_Type,
-                          &places[2], &label, &nbytes)) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(PyArg_ParseTuple(args, "OOiO!O!O!OL", &plan, &ufunc, &typenum, &PyArray_Type, &places[0], &PyArray_Type, &places[1],
+                                     &PyArray_Type, &places[2], &label, &nbytes));
     ThnCombine combine;
     int64_t needs[3];
-    if (thn_plan_check(e, plan, needs) < 0 || thn_combine_loop(ufunc, typenum, &combine) < 0) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(thn_plan_check(plan, needs) == 0 && thn_combine_loop(ufunc, typenum, &combine) == 0);
     for (int i = 0; i < 3; i++) {
         PyArrayObject *a = (PyArrayObject *)places[i];
         if (PyArray_TYPE(a) != NPY_UBYTE || !PyArray_IS_C_CONTIGUOUS(a) || PyArray_SIZE(a) < needs[i]
@@ -747,9 +744,7 @@ static PyObject *exchange_progress(PyObject *self, PyObject *Py_UNUSED(unused))
     ThnExchange *e = (ThnExchange *)self;
     int moved;
     Py_BEGIN_ALLOW_THREADS
-    lock(e);
-    moved = advance_all(e);
-    unlock(e);
+    moved = advance_locked(e);
     Py_END_ALLOW_THREADS
     let_go(e);
     return PyBool_FromLong(moved);
@@ -791,10 +786,7 @@ static PyObject *exchange_drive(PyObject *self, PyObject *Py_UNUSED(unused))
             last = thn_now();
             /* Who waits drives all transfers itself. */
             if (!load(&e->waiting)) {
-                lock(e);
-                const int moved = advance_all(e);
-                unlock(e);
-                pause = moved ? FIRST_PAUSE : pause * 1.5;
+                pause = advance_locked(e) ? FIRST_PAUSE : pause * 1.5;
             } else {
                 pause = LONGEST_PAUSE;
             }
@@ -811,9 +803,7 @@ static PyObject *exchange_stop(PyObject *self, PyObject *Py_UNUSED(unused))
 {
     ThnExchange *e = (ThnExchange *)self;
     store(&e->stop, 1);
-    if (__atomic_exchange_n(&e->asleep, 0, __ATOMIC_SEQ_CST)) {
-        PyThread_release_lock(e->wake);
-    }
+    wake(e);
     Py_RETURN_NONE;
 }
 

@@ -77,7 +77,7 @@ int thn_exchange_direct(const ThnExchange *e);
 /* A transfer without memory: the places are the caller's to fill, then `begin` starts it. `plan` was checked. */
 ThnTransfer *thn_transfer_new(ThnExchange *e, PyObject *plan, const ThnCombine *combine, PyObject *label, int64_t nbytes);
 /* How many bytes of each place a plan needs; -1 + Python error for what is no plan. */
-int thn_plan_check(const ThnExchange *e, PyObject *plan, int64_t needs[3]);
+int thn_plan_check(PyObject *plan, int64_t needs[3]);
 int thn_transfer_begin(ThnTransfer *t);
 /* Tests it, for so many seconds at most; returns its state. Releases the GIL unless it is done at once. */
 int thn_transfer_wait(ThnTransfer *t, double seconds);

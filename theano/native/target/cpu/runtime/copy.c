@@ -66,14 +66,6 @@ static inline half_t double_to_half(double d)
     return float_to_half((float)d);
 }
 
-typedef struct {
-    float re, im;
-} c8_t;
-
-typedef struct {
-    double re, im;
-} c16_t;
-
 int thn_type_index(int typenum)
 {
     switch (typenum) {
@@ -126,8 +118,8 @@ static inline void puti_f2(char *p, int64_t v) { *(half_t *)p = float_to_half((f
 static inline void putu_f2(char *p, uint64_t v) { *(half_t *)p = float_to_half((float)v); }
 static inline void putf_f2(char *p, float v) { *(half_t *)p = float_to_half(v); }
 static inline void putd_f2(char *p, double v) { *(half_t *)p = double_to_half(v); }
-DEFINE_PUT_AS(c8, c8_t, ((c8_t){(float)v, 0}))
-DEFINE_PUT_AS(c16, c16_t, ((c16_t){(double)v, 0}))
+DEFINE_PUT_AS(c8, ThnC8, ((ThnC8){(float)v, 0}))
+DEFINE_PUT_AS(c16, ThnC16, ((ThnC16){(double)v, 0}))
 
 #define LOOP for (npy_intp i = 0; i < n; i++, d += ds, s += ss)
 
@@ -154,12 +146,12 @@ static const ThnInner casts[T_c8][T_COUNT] = {TABLE_ROW(b1) INTEGERS(TABLE_ROW) 
 
 static void cast_c8_c16(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
 {
-    LOOP *(c16_t *)d = (c16_t){((const c8_t *)s)->re, ((const c8_t *)s)->im};
+    LOOP *(ThnC16 *)d = (ThnC16){((const ThnC8 *)s)->re, ((const ThnC8 *)s)->im};
 }
 
 static void cast_c16_c8(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
 {
-    LOOP *(c8_t *)d = (c8_t){(float)((const c16_t *)s)->re, (float)((const c16_t *)s)->im};
+    LOOP *(ThnC8 *)d = (ThnC8){(float)((const ThnC16 *)s)->re, (float)((const ThnC16 *)s)->im};
 }
 
 ThnInner thn_cast_inner(int to, int from)
@@ -211,7 +203,7 @@ COPY(1, uint8_t)
 COPY(2, uint16_t)
 COPY(4, uint32_t)
 COPY(8, uint64_t)
-COPY(16, c16_t)
+COPY(16, ThnC16)
 
 ThnInner thn_copy_inner(int itemsize)
 {
@@ -280,12 +272,12 @@ WIDE_ADD(f8, double)
 #define COMPLEX_PRODUCT {x.re * y.re - x.im * y.im, x.re * y.im + x.im * y.re}
 ARITHMETIC_OF(add_b1, char, (char)(x | y))
 ARITHMETIC_OF(add_f2, half_t, float_to_half(half_to_float(x) + half_to_float(y)))
-ARITHMETIC_OF(add_c8, c8_t, ((c8_t)COMPLEX_SUM))
-ARITHMETIC_OF(add_c16, c16_t, ((c16_t)COMPLEX_SUM))
+ARITHMETIC_OF(add_c8, ThnC8, ((ThnC8)COMPLEX_SUM))
+ARITHMETIC_OF(add_c16, ThnC16, ((ThnC16)COMPLEX_SUM))
 ARITHMETIC_OF(mul_b1, char, (char)(x & y))
 ARITHMETIC_OF(mul_f2, half_t, float_to_half(half_to_float(x) * half_to_float(y)))
-ARITHMETIC_OF(mul_c8, c8_t, ((c8_t)COMPLEX_PRODUCT))
-ARITHMETIC_OF(mul_c16, c16_t, ((c16_t)COMPLEX_PRODUCT))
+ARITHMETIC_OF(mul_c8, ThnC8, ((ThnC8)COMPLEX_PRODUCT))
+ARITHMETIC_OF(mul_c16, ThnC16, ((ThnC16)COMPLEX_PRODUCT))
 
 ThnInner thn_mul_inner(int typenum)
 {
@@ -363,19 +355,17 @@ static void run_nest(const Dims *g, npy_intp n_first, char *dst, const char *src
 
 typedef struct {
     const Dims *g;
-    npy_intp chunk;
     char *dst;
     const char *src;
     ThnInner inner;
 } Split;
 
-static void run_part(void *ctx, long task)
+static int run_part(void *ctx, npy_intp start, npy_intp stop)
 {
     const Split *p = ctx;
     const Dims *g = p->g;
-    npy_intp start = task * p->chunk, count = g->shape[0] - start;
-    count = count < p->chunk ? count : p->chunk;
-    run_nest(g, count, p->dst + start * g->strides[DST * g->cap], p->src + start * g->strides[SRC * g->cap], p->inner);
+    run_nest(g, stop - start, p->dst + start * g->strides[DST * g->cap], p->src + start * g->strides[SRC * g->cap], p->inner);
+    return 0;
 }
 
 void thn_loop2(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_strides, const char *src,
@@ -415,9 +405,8 @@ void thn_loop2(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_st
         row_bytes *= n[i];
     }
     if (ds[0] != 0 && rows > 1 && rows * row_bytes >= PARALLEL_BYTES) {
-        npy_intp chunk = ((npy_intp)1 << 20) / (row_bytes > 0 ? row_bytes : 1) + 1;
-        Split split = {&g, chunk, dst, src, inner};
-        thn_parallel((long)((rows + chunk - 1) / chunk), run_part, &split);
+        Split split = {&g, dst, src, inner};
+        thn_parallel_ranges(rows, ((npy_intp)1 << 20) / (row_bytes > 0 ? row_bytes : 1) + 1, run_part, &split);
         return;
     }
     run_nest(&g, rows, dst, src, inner);

@@ -4,6 +4,14 @@
 
 #include "cells.h"
 
+typedef struct {
+    float re, im;
+} ThnC8;
+
+typedef struct {
+    double re, im;
+} ThnC16;
+
 /* Handles n elements; byte strides. */
 typedef void (*ThnInner)(npy_intp n, char *dst, npy_intp dst_stride, const char *src, npy_intp src_stride);
 

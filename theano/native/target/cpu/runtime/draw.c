@@ -3,7 +3,7 @@
  * A sample is made in blocks: the block's parameters are converted, its numbers drawn and converted to the sample's dtype. */
 #include "draw.h"
 #include "copy.h"
-#include "walk.h"
+#include "tables.h"
 
 #include <math.h>
 
@@ -58,13 +58,7 @@ static npy_intp take(Walk *w, Block *param, const int *typenums)
             continue;
         }
         const Dims g = dims_of(w, k);
-        const npy_intp step = d->strides[k][d->out->ndim - 1];
-        npy_intp count;
-        for (npy_intp done = 0; done < n; done += count, thn_skip(&g, g.n, count, 1, &w->p[k], w->at[k])) {
-            count = thn_left(&g, g.n, w->at[k]);
-            count = count < n - done ? count : n - done;
-            load(count, (char *)&param[k] + 8 * done, 8, w->p[k], step);
-        }
+        thn_load_run(&g, &w->p[k], w->at[k], n, load, (char *)&param[k], 8);
     }
     w->begun = 1;
     w->left -= n;

@@ -179,22 +179,10 @@ static int fill(const Binding *b, ThnFrame *f, PyObject *const *args)
 
 static PyObject *result(const Binding *b, PyObject **out)
 {
-    int kept = 0;
-    PyObject *r;
-    if (b->form == 1) {
-        r = out[0];
-        kept = 1;
-    } else if (b->form == 2) {
-        r = Py_NewRef(Py_None);
-    } else {
-        kept = b->noutputs;
-        r = PyList_New(kept);
-        if (!r) {
-            kept = 0;
-        }
-        for (int i = 0; i < kept; i++) {
-            PyList_SET_ITEM(r, i, out[i]);
-        }
+    PyObject *r = b->form == 1 ? out[0] : b->form == 2 ? Py_NewRef(Py_None) : PyList_New(b->noutputs);
+    const int kept = b->form == 1 ? 1 : b->form == 2 || !r ? 0 : b->noutputs;
+    for (int i = 0; i < kept && b->form == 0; i++) {
+        PyList_SET_ITEM(r, i, out[i]);
     }
     for (int i = kept; i < b->program->noutputs; i++) {
         Py_DECREF(out[i]);
@@ -241,19 +229,6 @@ static int fast(Binding *b, PyObject *const *args, PyObject **value)
     }
     release(b);
     return done;
-}
-
-static PyObject *fastcall_call(FastCall *self, PyObject *args, PyObject *kwargs)
-{
-    Binding *b = self->binding;
-    if (b && PyTuple_GET_SIZE(args) == b->nargs && (!kwargs || PyDict_GET_SIZE(kwargs) == 0)) {
-        PyObject *value;
-        if (fast(b, ((PyTupleObject *)args)->ob_item, &value)) {
-            return value;
-        }
-    }
-    THN_OWNED PyObject *method = PyObject_GetAttr((PyObject *)self, slow_call_name);
-    return method ? PyObject_Call(method, args, kwargs) : NULL;
 }
 
 static PyObject *fastcall_vectorcall(PyObject *o, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -435,7 +410,7 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, fastcall_dealloc},
     {Py_tp_traverse, fastcall_traverse},
     {Py_tp_clear, fastcall_clear},
-    {Py_tp_call, fastcall_call},
+    {Py_tp_call, PyVectorcall_Call},
     {Py_tp_methods, methods},
     {Py_tp_members, members},
     {Py_tp_getset, getset},

@@ -1,5 +1,5 @@
 /* Includes INDEXED for both types of indices, INDEX and UINDEX, of sparse matrices of one type T of values: names FN(x) end in
- * SUFFIX and _i4 or _i8. No include guard. */
+ * SUFFIX and _i4 or _i8. T is gone afterwards. No include guard. */
 #define JOINED(x, suffix, end) x##suffix##end
 #define JOIN(x, suffix, end) JOINED(x, suffix, end)
 #define INDEX int32_t
@@ -18,6 +18,7 @@
 #undef FN
 #undef JOIN
 #undef JOINED
+#undef T
 
 /* What OF(end of names) makes of both. */
 #define FOR_INDICES(OF, suffix) {OF(suffix##_i4), OF(suffix##_i8)}

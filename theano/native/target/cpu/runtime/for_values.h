@@ -6,22 +6,18 @@
 #define BITS T
 #define SUFFIX _u1
 #include "for_indices.h"
-#undef T
 #undef SUFFIX
 #define T uint16_t
 #define SUFFIX _u2
 #include "for_indices.h"
-#undef T
 #undef SUFFIX
 #define T uint32_t
 #define SUFFIX _u4
 #include "for_indices.h"
-#undef T
 #undef SUFFIX
 #define T uint64_t
 #define SUFFIX _u8
 #include "for_indices.h"
-#undef T
 #undef SUFFIX
 #undef BITS
 #undef ACC
@@ -30,26 +26,22 @@
 #define T float
 #define SUFFIX _f4
 #include "for_indices.h"
-#undef T
 #undef SUFFIX
 #undef BITS
 #define BITS uint64_t
 #define T double
 #define SUFFIX _f8
 #include "for_indices.h"
-#undef T
 #undef SUFFIX
 #undef ACC
 #define ACC double complex
 #define T float complex
 #define SUFFIX _c8
 #include "for_indices.h"
-#undef T
 #undef SUFFIX
 #define T double complex
 #define SUFFIX _c16
 #include "for_indices.h"
-#undef T
 #undef SUFFIX
 #undef BITS
 #undef ACC

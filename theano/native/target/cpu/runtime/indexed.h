@@ -61,8 +61,6 @@ typedef struct {
     npy_intp row;                /* elements of the kernel's row */
     int by_row;                  /* rows are taken one by one, gathered ones where they are */
     npy_intp block, width;       /* rows and columns of a tile */
-    npy_intp unit;               /* index positions or columns of a task */
-    int by_column;
     npy_intp kinds;              /* of pages of the target, each a task's, if greater than 1 */
     int32_t *again;              /* same: for each position -1, or which of the rows kept beforehand it reads */
     char *kept;

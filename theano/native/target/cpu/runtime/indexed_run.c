@@ -30,16 +30,7 @@ static int arrays_of(const Run *r, int g)
 /* Byte stride of an operand of the kernel along iteration dim d. */
 static npy_intp step_of(const Run *r, int op, int d)
 {
-    if (op < r->k->nin) {
-        return r->k->in[op].bcast >> d & 1 ? 0 : r->in[op].strides[r->k->in[op].axes[d]];
-    }
-    const ThnKernelOut *o = &r->k->out[op - r->k->nin];
-    for (int a = 0; a < o->rank; a++) {
-        if (o->dims[a] == d) {
-            return r->out[op - r->k->nin].strides[a];
-        }
-    }
-    return 0;
+    return thn_stride_along(r->k, op, d, r->in, r->out);
 }
 
 /* What walks the index dims, and those of them that are not of length 1, neighbours taken as one where all can. */
@@ -402,19 +393,24 @@ static void run_part(Run *r, npy_intp p0, npy_intp p1, npy_intp c0, npy_intp c1,
     thn_buffer_free(mem);
 }
 
-static void run_task(void *ctx, long task)
+static void run_kind(void *ctx, long kind)
 {
     Run *r = ctx;
-    const npy_intp start = task * r->unit;
-    if (r->kinds > 1) {
-        run_part(r, 0, r->st->count, 0, r->columns, task);
-    }
-    else if (r->by_column) {
-        run_part(r, 0, r->st->count, start, r->columns - start < r->unit ? r->columns : start + r->unit, -1);
-    }
-    else {
-        run_part(r, start, r->st->count - start < r->unit ? r->st->count : start + r->unit, 0, r->columns, -1);
-    }
+    run_part(r, 0, r->st->count, 0, r->columns, kind);
+}
+
+static int run_columns(void *ctx, npy_intp c0, npy_intp c1)
+{
+    Run *r = ctx;
+    run_part(r, 0, r->st->count, c0, c1, -1);
+    return 0;
+}
+
+static int run_positions(void *ctx, npy_intp p0, npy_intp p1)
+{
+    Run *r = ctx;
+    run_part(r, p0, p1, 0, r->columns, -1);
+    return 0;
 }
 
 /* Tiles: as many rows as the first-level cache holds; wide rows whose results go through a buffer are cut. */
@@ -464,35 +460,31 @@ static void choose_tiles(Run *r)
     }
 }
 
-static void choose_tasks(Run *r, long *tasks)
+/* Shares a run out. */
+static void run_parts(Run *r)
 {
-    const npy_intp threads = thn_get_threads(), item = r->k->out[0].itemsize;
-    *tasks = 1;
-    r->by_column = 0;
+    const npy_intp threads = thn_get_threads(), item = r->k->out[0].itemsize, count = r->st->count;
+    const ThnTable *a = &r->st->arrays[TARGET];
     r->kinds = 1;
-    r->unit = r->st->count;
-    if (threads < 2 || r->st->work < SHORT_WORK) {
+    if (threads > 1 && r->st->work >= SHORT_WORK && !r->scatters) {
+        thn_parallel_ranges(count, thn_share(r->st->work, count), run_positions, r);
         return;
     }
-    if (r->scatters) {
-        const ThnTable *a = &r->st->arrays[TARGET];
+    if (threads > 1 && r->st->work >= SHORT_WORK && (double)count * (double)r->row * item >= SPLIT_BYTES) {
         const npy_intp reach = a->size[0] * (a->stride[0] < 0 ? -a->stride[0] : a->stride[0]);
-        const int large = (double)r->st->count * (double)r->row * item >= SPLIT_BYTES;
-        if (large && r->by_row && r->s->target.n == 1 && (r->kinds = thn_page_kinds(reach, threads)) > 1) {
-            *tasks = (long)r->kinds;
+        if (r->by_row && r->s->target.n == 1 && (r->kinds = thn_page_kinds(reach, threads)) > 1) {
+            thn_parallel((long)r->kinds, run_kind, r);
+            return;
         }
-        else if (r->column >= 0 && large && r->columns * item >= 4 * LINE) {
+        if (r->column >= 0 && r->columns * item >= 4 * LINE) {
             const npy_intp line = LINE / item > 0 ? LINE / item : 1;
-            r->by_column = 1;
-            r->unit = ((r->columns + threads - 1) / threads + line - 1) / line * line;
-            r->width = r->width < r->unit ? r->width : r->unit;
-            *tasks = (long)((r->columns + r->unit - 1) / r->unit);
+            const npy_intp unit = ((r->columns + threads - 1) / threads + line - 1) / line * line;
+            r->width = r->width < unit ? r->width : unit;
+            thn_parallel_ranges(r->columns, unit, run_columns, r);
+            return;
         }
-        return;
     }
-    *tasks = (long)thn_worth(r->st->work, r->st->count);
-    r->unit = (r->st->count + *tasks - 1) / *tasks;
-    *tasks = (long)((r->st->count + r->unit - 1) / r->unit);
+    run_positions(r, 0, count);
 }
 
 /* Rows of the target that are read after their first update are copied before; short rows all. -1: no memory. */
@@ -581,7 +573,6 @@ int thn_run_indexed(Run *r)
     const Spec *s = r->s;
     State *st = r->st;
     const ThnKernelOut *out = &r->k->out[0];
-    long tasks;
     int whole = st->whole;
     r->scatters = s->target.n > 0 && !whole;
     choose_tiles(r);
@@ -615,8 +606,7 @@ int thn_run_indexed(Run *r)
             if (r->scatters && keep_rows(r) < 0) {
                 return -1;
             }
-            choose_tasks(r, &tasks);
-            thn_parallel(tasks, run_task, r);
+            run_parts(r);
             if (r->failed) {
                 return -1;
             }

@@ -1,6 +1,7 @@
 /* Instructions that make arrays from shapes and scalars, and that read shapes. */
 #include "vm.h"
 #include "copy.h"
+#include "target.h"
 
 #include <math.h>
 
@@ -68,20 +69,14 @@ static int alloc_empty_prepare(ThnFrame *f, const ThnInstr *ins)
     return thn_out_alloc(f, THN_OUT(f, ins, 0), dims);
 }
 
-static int check_fits(ThnFrame *f, const ThnCell *value, int nd, const npy_intp *dims)
-{
-    npy_intp strides[THN_MAXDIM];
-    THN_FAIL_IF(f, value->ndim > nd || thn_broadcast_strides(value, nd, dims, strides) < 0, PyExc_ValueError,
-                "could not broadcast input array from shape %s into shape %s", THN_SHAPE(value->ndim, value->dims), THN_SHAPE(nd, dims));
-    return 0;
-}
-
 static int alloc_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *value = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    npy_intp dims[THN_MAXDIM];
+    npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM];
     THN_TRY(dims_from_scalars(f, ins, 1, dims));
-    THN_TRY(check_fits(f, value, out->ndim, dims));
+    if (value->ndim > out->ndim || thn_broadcast_strides(value, out->ndim, dims, strides) < 0) {
+        return thn_broadcast_error(f, value, out->ndim, dims);
+    }
     THN_TRY(thn_out_alloc(f, out, dims));
     f->work = (double)thn_size(out) * out->itemsize * NS_PER_BYTE;
     return 0;

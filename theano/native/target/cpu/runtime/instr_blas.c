@@ -3,9 +3,8 @@
 #include "blas.h"
 #include "copy.h"
 #include "row_product.h"
+#include "target.h"
 #include "threads.h"
-
-#include <stdatomic.h>
 
 #define NS_PER_FLOP 0.1
 
@@ -20,11 +19,6 @@ static int dot_check(ThnProgram *p, ThnInstr *ins)
     const int first = ins->def == &thn_op_batched_dot;
     return thn_fits(ins, p->cells[ins->outs[0]].ndim == p->cells[ins->ins[0]].ndim + p->cells[ins->ins[1]].ndim - 2 - first) < 0
                ? -1 : thn_blas_ready();
-}
-
-static ThnMatrix matrix(const ThnCell *c)
-{
-    return (ThnMatrix){c->data, c->dims[0], c->dims[1], c->strides[0], c->strides[1]};
 }
 
 static ThnMatrix column(const ThnCell *c)
@@ -81,13 +75,8 @@ static int dot_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int product(ThnFrame *f, const ThnCell *x, const ThnCell *y, const ThnCell *out, const void *alpha)
 {
-    ThnMatrix a = x->ndim == 2 ? matrix(x) : row(x), b = y->ndim == 2 ? matrix(y) : column(y), c;
-    npy_intp item = out->itemsize;
-    c.data = out->data;
-    c.rows = a.rows;
-    c.cols = b.cols;
-    c.row_stride = c.cols * item;
-    c.col_stride = item;
+    const ThnMatrix a = x->ndim == 2 ? thn_matrix(x, 0) : row(x), b = y->ndim == 2 ? thn_matrix(y, 0) : column(y);
+    const ThnMatrix c = {out->data, a.rows, b.cols, b.cols * out->itemsize, out->itemsize};
     return no_memory(f, thn_matmul(out->typenum, &a, &b, &c, alpha, NULL));
 }
 
@@ -106,20 +95,17 @@ static int dot22scalar_execute(ThnFrame *f, const ThnInstr *ins)
 /* The accumulator: the input itself, or a copy of it. `dims` are what the product needs. */
 static int accumulator(ThnFrame *f, const ThnInstr *ins, const npy_intp *dims, const char *who)
 {
-    ThnCell *z = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    ThnCell *z = THN_IN(f, ins, 0);
     for (int i = 0; i < z->ndim; i++) {
         THN_FAIL_IF(f, z->dims[i] != dims[i], PyExc_ValueError, "%s: Shape mismatch: the accumulator has shape %s, the product %s", who,
                     THN_SHAPE(z->ndim, z->dims), THN_SHAPE(z->ndim, dims));
     }
-    return thn_in_place(ins) ? thn_out_alias(f, out, z) : thn_out_alloc(f, out, dims);
+    return thn_target_prepare(f, THN_OUT(f, ins, 0), z, thn_in_place(ins));
 }
 
 static void start_accumulator(ThnFrame *f, const ThnInstr *ins)
 {
-    const ThnCell *z = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    if (out->data != z->data) {
-        thn_copy_strided(z->ndim, z->dims, out->data, out->strides, z->data, z->strides, z->itemsize);
-    }
+    thn_target_execute(THN_OUT(f, ins, 0), THN_IN(f, ins, 0), thn_in_place(ins));
 }
 
 static int gemm_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -136,7 +122,7 @@ static int gemm_prepare(ThnFrame *f, const ThnInstr *ins)
 static int gemm_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *out = THN_OUT(f, ins, 0), *z = THN_IN(f, ins, 0), *x = THN_IN(f, ins, 2);
-    ThnMatrix a = matrix(x), b = matrix(THN_IN(f, ins, 3)), c = matrix(out);
+    ThnMatrix a = thn_matrix(x, 0), b = thn_matrix(THN_IN(f, ins, 3), 0), c = thn_matrix(out, 0);
     /* Here the accumulator need not be copied first. */
     if (c.rows == 1 && a.cols > 0
         && thn_row_product(out->typenum, x->data, x->strides[1], &b, z->data, z->strides[1], out->data, out->strides[1],
@@ -161,7 +147,7 @@ static int gemv_execute(ThnFrame *f, const ThnInstr *ins)
 {
     start_accumulator(f, ins);
     const ThnCell *out = THN_OUT(f, ins, 0);
-    ThnMatrix a = matrix(THN_IN(f, ins, 2)), x = column(THN_IN(f, ins, 3)), y = column(out);
+    ThnMatrix a = thn_matrix(THN_IN(f, ins, 2), 0), x = column(THN_IN(f, ins, 3)), y = column(out);
     return no_memory(f, thn_matmul(out->typenum, &a, &x, &y, THN_IN(f, ins, 1)->data, THN_IN(f, ins, 4)->data));
 }
 
@@ -176,7 +162,7 @@ static int ger_execute(ThnFrame *f, const ThnInstr *ins)
 {
     start_accumulator(f, ins);
     const ThnCell *out = THN_OUT(f, ins, 0);
-    ThnMatrix a = matrix(out), x = column(THN_IN(f, ins, 2)), y = column(THN_IN(f, ins, 3));
+    ThnMatrix a = thn_matrix(out, 0), x = column(THN_IN(f, ins, 2)), y = column(THN_IN(f, ins, 3));
     return no_memory(f, thn_ger(out->typenum, &a, &x, &y, THN_IN(f, ins, 1)->data));
 }
 
@@ -197,26 +183,20 @@ static int batched_prepare(ThnFrame *f, const ThnInstr *ins)
 typedef struct {
     int typenum;
     ThnMatrix a, b, c;
-    npy_intp a_step, b_step, c_step, n, chunk;
-    atomic_int failed;
+    npy_intp a_step, b_step, c_step;
 } Batch;
 
-static void batch_task(void *ctx, long task)
+static int multiply_some(void *ctx, npy_intp start, npy_intp stop)
 {
-    Batch *t = ctx;
-    const npy_intp start = task * t->chunk, stop = start + t->chunk < t->n ? start + t->chunk : t->n;
-    ThnMatrix a = t->a, b = t->b, c = t->c;
-    a.data += start * t->a_step;
-    b.data += start * t->b_step;
-    c.data += start * t->c_step;
+    const Batch *t = ctx;
     for (npy_intp i = start; i < stop; i++) {
-        if (thn_matmul(t->typenum, &a, &b, &c, NULL, NULL) < 0) {
-            atomic_store(&t->failed, 1);
-        }
-        a.data += t->a_step;
-        b.data += t->b_step;
-        c.data += t->c_step;
+        ThnMatrix a = t->a, b = t->b, c = t->c;
+        a.data += i * t->a_step;
+        b.data += i * t->b_step;
+        c.data += i * t->c_step;
+        THN_TRY(thn_matmul(t->typenum, &a, &b, &c, NULL, NULL));
     }
+    return 0;
 }
 
 static int batched_execute(ThnFrame *f, const ThnInstr *ins)
@@ -235,15 +215,15 @@ static int batched_execute(ThnFrame *f, const ThnInstr *ins)
     }
     ThnMatrix c = {out->data, a.rows, b.cols, b.cols * item, item};
     Batch t = {.typenum = out->typenum, .a = a, .b = b, .c = c, .a_step = x->strides[0], .b_step = y->strides[0],
-               .c_step = out->strides[0], .n = x->dims[0]};
+               .c_step = out->strides[0]};
+    const npy_intp n = x->dims[0];
     const double each = (double)a.rows * (double)a.cols * (double)b.cols;
     /* Large products are split inside; of small ones several make a task. */
-    t.chunk = each > LARGE_PRODUCT || t.n == 0 ? t.n : (npy_intp)(LARGE_PRODUCT / 4 / (each + 1)) + 1;
-    atomic_init(&t.failed, 0);
-    const int held = t.chunk < t.n ? thn_blas_hold() : 0;
-    thn_parallel(t.n ? (long)((t.n + t.chunk - 1) / t.chunk) : 0, batch_task, &t);
+    const npy_intp some = each > LARGE_PRODUCT ? n : (npy_intp)(LARGE_PRODUCT / 4 / (each + 1)) + 1;
+    const int held = some < n ? thn_blas_hold() : 0;
+    const int r = thn_parallel_ranges(n, some, multiply_some, &t);
     thn_blas_let_go(held);
-    return no_memory(f, atomic_load(&t.failed) ? -1 : 0);
+    return no_memory(f, r);
 }
 
 THN_INSTRUCTION(dot, dot_check, dot_prepare, dot_execute)

@@ -107,18 +107,13 @@ static inline int is_dense(const ThnCell *c, int axis)
 DEFINE_PRODUCTS(float, f4)
 DEFINE_PRODUCTS(double, f8)
 
-static void dot_task(void *ctx, long task)
+static int dot_some(void *ctx, npy_intp begin, npy_intp end)
 {
     const Job *j = ctx;
-    const npy_intp begin = task * j->per_task, total = j->batch * j->ny;
-    const npy_intp end = begin + j->per_task < total ? begin + j->per_task : total;
     for (npy_intp i = begin; i < end; i++) {
-        if (j->out->typenum == NPY_FLOAT) {
-            dot_f4(j, i / j->ny, i % j->ny);
-        } else {
-            dot_f8(j, i / j->ny, i % j->ny);
-        }
+        (j->out->typenum == NPY_FLOAT ? dot_f4 : dot_f8)(j, i / j->ny, i % j->ny);
     }
+    return 0;
 }
 
 /* The share of the first axis' blocks that a task writes to: all that is added to a block comes in one order. */
@@ -129,11 +124,7 @@ static void outer_task(void *ctx, long task)
         if (j->ix[i] % SHARES != task) {
             continue;
         }
-        if (j->out->typenum == NPY_FLOAT) {
-            outer_f4(j, i / j->nx, i % j->nx);
-        } else {
-            outer_f8(j, i / j->nx, i % j->nx);
-        }
+        (j->out->typenum == NPY_FLOAT ? outer_f4 : outer_f8)(j, i / j->nx, i % j->nx);
     }
 }
 
@@ -209,7 +200,7 @@ static int block_dot_prepare(ThnFrame *f, const ThnInstr *ins)
 static int block_dot_execute(ThnFrame *f, const ThnInstr *ins)
 {
     Job *j = begin(f, ins, 1, 2, 0);
-    thn_parallel((long)((j->batch * j->ny + j->per_task - 1) / j->per_task), dot_task, j);
+    thn_parallel_ranges(j->batch * j->ny, j->per_task, dot_some, j);
     return 0;
 }
 

@@ -50,13 +50,8 @@ static int64_t aligned(int64_t n)
 static int start_by_python(ThnFrame *f, const ThnInstr *ins)
 {
     Start *s = ins->data;
-    THN_OWNED PyObject *arrays = PyTuple_New(ins->nin), *method = PyObject_GetAttrString(s->given.collective, "start");
-    THN_NEED(arrays && method);
-    for (int k = 0; k < ins->nin; k++) {
-        PyObject *v = thn_box(f, THN_IN(f, ins, k));
-        THN_NEED(v);
-        PyTuple_SET_ITEM(arrays, k, v);
-    }
+    THN_OWNED PyObject *arrays = thn_box_inputs(f, ins), *method = arrays ? PyObject_GetAttrString(s->given.collective, "start") : NULL;
+    THN_NEED(method);
     THN_OWNED PyObject *transfer = PyObject_CallObject(method, arrays);
     THN_NEED(transfer);
     thn_set_object(THN_OUT(f, ins, 0), transfer);
@@ -71,7 +66,7 @@ static int plan_for(Start *s, int64_t nbytes)
     }
     PyObject *plan = PyObject_CallMethod(s->given.collective, "plan", "(L)", (long long)nbytes);
     int64_t needs[3];
-    if (!plan || thn_plan_check((ThnExchange *)s->exchange, plan, needs) < 0) {
+    if (!plan || thn_plan_check(plan, needs) < 0) {
         Py_XDECREF(plan);
         return -1;
     }
@@ -166,17 +161,8 @@ static int outputs_of_python(ThnFrame *f, const ThnInstr *ins, PyObject *transfe
 {
     const thn_collective_wait_params *given = ins->data;
     THN_OWNED PyObject *results = PyObject_CallMethod(given->collective, "wait", "(O)", transfer);
-    if (!results || !take) {
-        return results ? 0 : -1;
-    }
-    THN_OWNED PyObject *fast = PySequence_Fast(results, "the results of a collective are a sequence");
-    THN_NEED(fast);
-    const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
-    THN_RAISE_IF(n != ins->nout, PyExc_ValueError, "a collective of %d arrays has %zd results", ins->nout, n);
-    for (int k = 0; k < ins->nout; k++) {
-        THN_TRY(thn_unbox(f, THN_OUT(f, ins, k), PySequence_Fast_GET_ITEM(fast, k)));
-    }
-    return 0;
+    THN_NEED(results);
+    return take ? thn_unbox_outputs(f, ins, results, "a collective") : 0;
 }
 
 static int wait_execute(ThnFrame *f, const ThnInstr *ins)

@@ -74,13 +74,6 @@ static int assert_prepare(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- Python fallbacks */
 
-static int set_output(ThnFrame *f, const ThnInstr *ins, int k, PyObject *value)
-{
-    ThnCell *c = THN_OUT(f, ins, k);
-    THN_TRY(thn_unbox(f, c, value));
-    return 0;
-}
-
 typedef struct {
     thn_thunk_params given;
     ThnLock lock;
@@ -165,7 +158,7 @@ static int thunk_execute(ThnFrame *f, const ThnInstr *ins)
     for (int k = 0; k < ins->nout && r == 0; k++) {
         PyObject *s = PyTuple_GET_ITEM(out_storages, k);
         PyObject *v = Py_NewRef(PyList_GET_SIZE(s) ? PyList_GET_ITEM(s, 0) : Py_None);
-        r = set_output(f, ins, k, v);
+        r = thn_unbox(f, THN_OUT(f, ins, k), v);
         Py_DECREF(v);
     }
     for (int k = 0; k < ins->nout; k++) {
@@ -185,28 +178,42 @@ free_old:
     return r;
 }
 
+PyObject *thn_box_inputs(ThnFrame *f, const ThnInstr *ins)
+{
+    PyObject *all = PyTuple_New(ins->nin);
+    for (int k = 0; all && k < ins->nin; k++) {
+        PyObject *v = thn_box(f, THN_IN(f, ins, k));
+        if (!v) {
+            Py_CLEAR(all);
+            break;
+        }
+        PyTuple_SET_ITEM(all, k, v);
+    }
+    return all;
+}
+
+int thn_unbox_outputs(ThnFrame *f, const ThnInstr *ins, PyObject *values, const char *who)
+{
+    THN_OWNED PyObject *fast = PySequence_Fast(values, "expected a sequence of outputs");
+    THN_NEED(fast);
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
+    THN_RAISE_IF(n != ins->nout, PyExc_ValueError, "%s: expected %d outputs, got %zd", who, ins->nout, n);
+    for (int k = 0; k < ins->nout; k++) {
+        THN_TRY(thn_unbox(f, THN_OUT(f, ins, k), PySequence_Fast_GET_ITEM(fast, k)));
+    }
+    return 0;
+}
+
 static int call_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    THN_OWNED PyObject *args = PyTuple_New(ins->nin);
+    THN_OWNED PyObject *args = thn_box_inputs(f, ins);
     THN_NEED(args);
-    for (int k = 0; k < ins->nin; k++) {
-        PyObject *v = thn_box(f, THN_IN(f, ins, k));
-        THN_NEED(v);
-        PyTuple_SET_ITEM(args, k, v);
-    }
     THN_OWNED PyObject *result = PyObject_Call(((const thn_call_params *)ins->data)->function, args, NULL);
     THN_NEED(result);
     if (ins->nout <= 1) {
-        return ins->nout ? set_output(f, ins, 0, result) : 0;
+        return ins->nout ? thn_unbox(f, THN_OUT(f, ins, 0), result) : 0;
     }
-    THN_OWNED PyObject *fast = PySequence_Fast(result, "call: expected a sequence of outputs");
-    THN_NEED(fast);
-    const Py_ssize_t n = PySequence_Fast_GET_SIZE(fast);
-    THN_RAISE_IF(n != ins->nout, PyExc_ValueError, "call: expected %d outputs, got %zd", ins->nout, n);
-    for (int k = 0; k < ins->nout; k++) {
-        THN_TRY(set_output(f, ins, k, PySequence_Fast_GET_ITEM(fast, k)));
-    }
-    return 0;
+    return thn_unbox_outputs(f, ins, result, "call");
 }
 
 /* ---- copies of object cells go through the copy module, but for typed lists: lists of plain arrays, or of such lists */

@@ -13,6 +13,7 @@ static const double pade3[] = {120, 60, 12, 1};
 static const double pade5[] = {30240, 15120, 3360, 420, 30, 1};
 static const double pade7[] = {17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1};
 static const double pade9[] = {17643225600.0, 8821612800.0, 2075673600, 302702400, 30270240, 2162160, 110880, 3960, 90, 1};
+static const double *const pades[] = {pade3, pade5, pade7, pade9};
 static const double pade13[] = {64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
                                 129060195264000.0,   10559470521600.0,    670442572800.0,     33522128640.0,
                                 1323241920,          40840800,            960960,             16380,
@@ -135,6 +136,14 @@ static void scale(const Space *s, Matrix a, double by)
     }
 }
 
+/* A^2, A^4 and A^6 of A. */
+static void low_powers(Space *s, Matrix const *powers)
+{
+    product(s, powers[0], powers[0], powers[1], 0);
+    product(s, powers[1], powers[1], powers[2], 0);
+    product(s, powers[1], powers[2], powers[3], 0);
+}
+
 /* Odd and even part, u and v, of the numerator of degree 3, 5, 7 or 9; powers: A, A^2, A^4, A^6, A^8. */
 static void low_degree(Space *s, int m, const double *b, Matrix const *powers, Matrix u, Matrix v, Matrix work)
 {
@@ -217,7 +226,6 @@ static void exponentials(const Space *s, Matrix a)
 static Matrix exponential(Space *s, Matrix *m, int64_t *pivots, double *vector, int64_t *info)
 {
     Matrix *powers = m, u = m[6], v = m[7], q = m[8], spare = m[9];
-    const double *coefficients = NULL;
     int degree = 13, squarings = 0;
     if (!isfinite(norm1(s, m[0]))) {
         for (npy_intp i = 0; i < s->count; i++) {
@@ -230,25 +238,19 @@ static Matrix exponential(Space *s, Matrix *m, int64_t *pivots, double *vector, 
         exponentials(s, m[0]);
         return m[0];
     }
-    product(s, m[0], m[0], powers[1], 0);
-    product(s, powers[1], powers[1], powers[2], 0);
-    product(s, powers[1], powers[2], powers[3], 0);
+    low_powers(s, powers);
     const double d4 = root(norm1(s, powers[2]), 4), d6 = root(norm1(s, powers[3]), 6), low = larger(d4, d6);
     if (low < 1.495585217958292e-2 && !more_halvings(s, m[0], 1, 3, vector)) {
         degree = 3;
-        coefficients = pade3;
     } else if (low < 2.539398330063230e-1 && !more_halvings(s, m[0], 1, 5, vector)) {
         degree = 5;
-        coefficients = pade5;
     } else {
         product(s, powers[2], powers[2], powers[4], 0);
         const double d8 = root(norm1(s, powers[4]), 8), high = larger(d6, d8);
         if (high < 9.504178996162932e-1 && !more_halvings(s, m[0], 1, 7, vector)) {
             degree = 7;
-            coefficients = pade7;
         } else if (high < 2.097847961257068 && !more_halvings(s, m[0], 1, 9, vector)) {
             degree = 9;
-            coefficients = pade9;
         } else {
             product(s, powers[2], powers[3], spare, 0);
             const double d10 = root(norm1(s, spare), 10), top = larger(d8, d10), norm = top < high ? top : high;
@@ -260,14 +262,12 @@ static Matrix exponential(Space *s, Matrix *m, int64_t *pivots, double *vector, 
             squarings += more_halvings(s, m[0], ldexp(1, -squarings), 13, vector);
         }
     }
-    if (coefficients) {
-        low_degree(s, degree, coefficients, powers, u, v, spare);
+    if (degree < 13) {
+        low_degree(s, degree, pades[(degree - 3) / 2], powers, u, v, spare);
     } else {
         scale(s, powers[0], ldexp(1, -squarings));
         if (squarings) { /* powers of a large matrix may have overflown */
-            product(s, powers[0], powers[0], powers[1], 0);
-            product(s, powers[1], powers[1], powers[2], 0);
-            product(s, powers[1], powers[2], powers[3], 0);
+            low_powers(s, powers);
         }
         degree_13(s, powers, u, v, spare, m[10], m[11]);
     }
@@ -300,9 +300,7 @@ static Matrix direction(Space *s, Matrix *m, int64_t *pivots, int64_t *info)
     const int squarings = halvings(norm, 4.74);
     scale(s, m[0], ldexp(1, -squarings));
     scale(s, m[1], ldexp(1, -squarings));
-    product(s, powers[0], powers[0], powers[1], 0);
-    product(s, powers[1], powers[1], powers[2], 0);
-    product(s, powers[1], powers[2], powers[3], 0);
+    low_powers(s, powers);
     /* The derivatives of the powers. */
     product(s, powers[0], moved[0], moved[1], 0);
     product(s, moved[0], powers[0], moved[1], 1);

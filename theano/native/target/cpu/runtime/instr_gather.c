@@ -78,16 +78,10 @@ static int adv_inc_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_advanced_inc_params *a = ins->data;
     const ThnTable *t = f->scratch[ins->index].ptr;
-    const ThnCell *x = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    ThnCell y = *THN_IN(f, ins, 1);
-    npy_intp y_strides[THN_MAXDIM], strides[THN_MAXDIM];
-    const char *src;
-    char *held;
-    thn_target_execute(out, x, a->inplace);
-    THN_TRY(thn_source(f, &y, out, &src, y_strides, &held));
-    y.strides = y_strides;
-    thn_broadcast_strides(&y, t->nd + t->rest, t->full, strides);
-    thn_table_move(t, a->set ? THN_WRITE : THN_ADD, (char *)src, strides);
+    npy_intp strides[THN_MAXDIM];
+    char *src, *held;
+    THN_TRY(thn_source(f, ins, a->inplace, t->nd + t->rest, t->full, &src, strides, &held));
+    thn_table_move(t, a->set ? THN_WRITE : THN_ADD, src, strides);
     free(held);
     return 0;
 }

@@ -18,18 +18,22 @@ void thn_target_execute(const ThnCell *out, const ThnCell *x, int inplace)
     }
 }
 
-int thn_source(ThnFrame *f, const ThnCell *y, const ThnCell *out, const char **data, npy_intp *strides, char **held)
+int thn_source(ThnFrame *f, const ThnInstr *ins, int inplace, int nd, const npy_intp *dims, char **data, npy_intp *strides, char **held)
 {
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    ThnCell y = *THN_IN(f, ins, 1);
+    npy_intp dense[THN_MAXDIM];
     *held = NULL;
-    *data = y->data;
-    memcpy(strides, y->strides, sizeof(npy_intp) * (size_t)y->ndim);
-    if (thn_may_overlap(y, out)) {
-        *held = malloc((size_t)thn_dense_strides(y->ndim, y->dims, y->itemsize, strides));
+    thn_target_execute(out, THN_IN(f, ins, 0), inplace);
+    if (thn_may_overlap(&y, out)) {
+        *held = malloc((size_t)thn_dense_strides(y.ndim, y.dims, y.itemsize, dense));
         THN_FAIL_IF(f, !*held, PyExc_MemoryError, "out of memory for a copy of an operand");
-        thn_copy_strided(y->ndim, y->dims, *held, strides, y->data, y->strides, y->itemsize);
-        *data = *held;
+        thn_copy_strided(y.ndim, y.dims, *held, dense, y.data, y.strides, y.itemsize);
+        y.data = *held;
+        y.strides = dense;
     }
-    return 0;
+    *data = y.data;
+    return thn_broadcast_strides(&y, nd, dims, strides);
 }
 
 int thn_broadcast_error(ThnFrame *f, const ThnCell *y, int nd, const npy_intp *dims)
@@ -68,16 +72,11 @@ static int inc_prepare(ThnFrame *f, const ThnInstr *ins)
 static int inc_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_inc_subtensor_params *inc = ins->data;
-    const ThnCell *x = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    const ThnCell *x = THN_IN(f, ins, 0);
     const IncPlan *plan = f->scratch[ins->index].ptr;
-    ThnCell y = *THN_IN(f, ins, 1);
-    npy_intp y_strides[THN_MAXDIM], strides[THN_MAXDIM];
-    const char *src;
-    char *held;
-    thn_target_execute(out, x, inc->inplace);
-    THN_TRY(thn_source(f, &y, out, &src, y_strides, &held));
-    y.strides = y_strides;
-    thn_broadcast_strides(&y, plan->nd, plan->dims, strides);
+    npy_intp strides[THN_MAXDIM];
+    char *src, *held;
+    THN_TRY(thn_source(f, ins, inc->inplace, plan->nd, plan->dims, &src, strides, &held));
     thn_loop2(plan->nd, plan->dims, plan->data, plan->strides, src, strides,
               inc->set ? thn_copy_inner(x->itemsize) : thn_add_inner(x->typenum));
     free(held);

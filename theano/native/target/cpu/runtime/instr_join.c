@@ -59,24 +59,24 @@ static int join_prepare(ThnFrame *f, const ThnInstr *ins)
 typedef struct {
     ThnFrame *f;
     const ThnInstr *ins;
-    int first, axis, pieces; /* pieces: inputs of a task */
+    int first, axis;
 } Joining;
 
-static void join_task(void *ctx, long task)
+static int join_some(void *ctx, npy_intp start, npy_intp stop)
 {
     const Joining *j = ctx;
     const ThnInstr *ins = j->ins;
     const ThnCell *out = THN_OUT(j->f, ins, 0);
-    const int start = j->first + (int)task * j->pieces, stop = start + j->pieces < ins->nin ? start + j->pieces : ins->nin;
     char *dst = out->data;
-    for (int k = j->first; k < stop; k++) {
-        const ThnCell *in = THN_IN(j->f, ins, k);
+    for (int k = 0; k < stop; k++) {
+        const ThnCell *in = THN_IN(j->f, ins, j->first + k);
         if (k >= start) {
             thn_loop2(in->ndim, in->dims, dst, out->strides, in->data, in->strides,
                       thn_cast_inner(out->typenum, in->typenum));
         }
         dst += in->dims[j->axis] * out->strides[j->axis];
     }
+    return 0;
 }
 
 static int join_execute(ThnFrame *f, const ThnInstr *ins)
@@ -87,8 +87,7 @@ static int join_execute(ThnFrame *f, const ThnInstr *ins)
     const int n = ins->nin - j.first;
     const npy_intp bytes = thn_size(out) * out->itemsize;
     /* Few large pieces are split by thn_loop2 itself. */
-    j.pieces = bytes >= PARALLEL_BYTES && n >= 8 ? (n + 7) / 8 : n;
-    thn_parallel((n + j.pieces - 1) / j.pieces, join_task, &j);
+    thn_parallel_ranges(n, bytes >= PARALLEL_BYTES && n >= 8 ? (n + 7) / 8 : n, join_some, &j);
     return 0;
 }
 

@@ -86,9 +86,6 @@ static PyObject *element_in(ThnFrame *f, const ThnInstr *ins, int k)
 
 /* ---- equal elements */
 
-typedef struct { float re, im; } Complex64;
-typedef struct { double re, im; } Complex128;
-
 #define COMPARE(T, SAME)                                  \
     for (npy_intp i = 0; i < n; i++) {                    \
         const T x = ((const T *)a)[i], y = ((const T *)b)[i]; \
@@ -106,9 +103,9 @@ static int same_elements(int typenum, const char *a, const char *b, npy_intp n, 
     case NPY_HALF: COMPARE(uint16_t, x == y ? 1 : IS_NAN_HALF(x) ? IS_NAN_HALF(y) : ((x | y) & 0x7fff) == 0)
     case NPY_FLOAT: COMPARE(float, x == y || (x != x && y != y))
     case NPY_DOUBLE: COMPARE(double, x == y || (x != x && y != y))
-    case NPY_CFLOAT: COMPARE(Complex64, (x.re == y.re && x.im == y.im)
+    case NPY_CFLOAT: COMPARE(ThnC8, (x.re == y.re && x.im == y.im)
                                         || ((x.re != x.re || x.im != x.im) && (y.re != y.re || y.im != y.im)))
-    case NPY_CDOUBLE: COMPARE(Complex128, (x.re == y.re && x.im == y.im)
+    case NPY_CDOUBLE: COMPARE(ThnC16, (x.re == y.re && x.im == y.im)
                                           || ((x.re != x.re || x.im != x.im) && (y.re != y.re || y.im != y.im)))
     default: return memcmp(a, b, bytes) == 0;
     }

@@ -16,17 +16,6 @@ typedef struct {
     npy_intp starts[];    /* the true elements before each chunk; copied flags follow */
 } Flags;
 
-static void run_chunks(const Flags *m, thn_task_fn fn, void *ctx)
-{
-    if (m->total >= PARALLEL) {
-        thn_parallel((long)m->chunks, fn, ctx);
-        return;
-    }
-    for (npy_intp c = 0; c < m->chunks; c++) {
-        fn(ctx, (long)c);
-    }
-}
-
 static npy_intp chunk_length(const Flags *m, npy_intp chunk)
 {
     return m->total - chunk * CHUNK < CHUNK ? m->total - chunk * CHUNK : CHUNK;
@@ -56,7 +45,7 @@ static Flags *open_flags(ThnFrame *f, const ThnInstr *ins, const ThnCell *mask)
                   thn_cast_inner(NPY_BOOL, mask->typenum));
     }
     m->starts[0] = 0;
-    run_chunks(m, count_task, m);
+    thn_parallel_if(m->total >= PARALLEL, (long)m->chunks, count_task, m);
     for (npy_intp c = 0; c < chunks; c++) {
         m->starts[c + 1] += m->starts[c];
     }
@@ -157,7 +146,7 @@ static int nonzero_execute(ThnFrame *f, const ThnInstr *ins)
     for (int k = 0; k < ins->nout; k++) {
         p.outs[k] = (int64_t *)THN_OUT(f, ins, k)->data;
     }
-    run_chunks(p.flags, nonzero_task, &p);
+    thn_parallel_if(p.flags->total >= PARALLEL, (long)p.flags->chunks, nonzero_task, &p);
     return 0;
 }
 
@@ -270,7 +259,7 @@ static int masked_execute(ThnFrame *f, const ThnInstr *ins)
         length *= x->dims[i];
     }
     a.step = !regular ? 0 : length == 1 ? a.bytes : step;
-    run_chunks(a.flags, masked_task, &a);
+    thn_parallel_if(a.flags->total >= PARALLEL, (long)a.flags->chunks, masked_task, &a);
     return 0;
 }
 

@@ -113,11 +113,10 @@ static void gather(const Pass *p, char **ptr, npy_intp *idx, npy_intp n, char *t
     }
 }
 
-static void moments_task(void *ctx, long task)
+static int moments_of_span(void *ctx, npy_intp start, npy_intp end)
 {
     Pass *p = ctx;
     const Dims *g = &p->dims;
-    const npy_intp start = task * p->span, end = start + p->span < p->size ? start + p->span : p->size;
     const int dense = g->n == 0 || (g->n == 1 && g->strides[0] == p->item);
     char buffer[BLOCK * sizeof(double)] __attribute__((aligned(32)));
     char *ptr = p->data;
@@ -147,7 +146,8 @@ static void moments_task(void *ctx, long task)
             merge(&all, &level[k]);
         }
     }
-    p->parts[task] = all;
+    p->parts[start / p->span] = all;
+    return 0;
 }
 
 static int moments_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -196,9 +196,8 @@ static int moments_execute(ThnFrame *f, const ThnInstr *ins)
         lay_out(&p, x, shape, strides);
         p.span = (p.size + MOST_TASKS - 1) / MOST_TASKS;
         p.span = p.span < SPAN ? SPAN : (p.span + BLOCK - 1) / BLOCK * BLOCK;
-        const long tasks = (long)((p.size + p.span - 1) / p.span);
-        thn_parallel(tasks, moments_task, &p);
-        for (long t = 0; t < tasks; t++) {
+        thn_parallel_ranges(p.size, p.span, moments_of_span, &p);
+        for (npy_intp t = 0; t * p.span < p.size; t++) {
             merge(&all, &p.parts[t]);
         }
     }

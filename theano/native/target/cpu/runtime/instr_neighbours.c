@@ -199,10 +199,9 @@ DEFINE_GATHER(uint32_t, 4)
 DEFINE_GATHER(uint64_t, 8)
 DEFINE_GATHER(Wide, 16)
 
-static void gather_task(void *ctx, long task)
+static int gather_some(void *ctx, npy_intp begin, npy_intp end)
 {
     const Job *j = ctx;
-    const npy_intp begin = task * j->per_task, end = begin + j->per_task < j->units ? begin + j->per_task : j->units;
     for (npy_intp unit = begin; unit < end; unit++) {
         switch (j->item) {
         case 1: unit_1(j, unit); break;
@@ -212,6 +211,7 @@ static void gather_task(void *ctx, long task)
         default: unit_16(j, unit);
         }
     }
+    return 0;
 }
 
 /* Each pixel of an image is the sum over the windows, which are all within it. */
@@ -247,17 +247,13 @@ static void gather_task(void *ctx, long task)
 DEFINE_SUM(float)
 DEFINE_SUM(double)
 
-static void sum_task(void *ctx, long task)
+static int sum_some(void *ctx, npy_intp begin, npy_intp end)
 {
     const Job *j = ctx;
-    const npy_intp begin = task * j->per_task, end = begin + j->per_task < j->units ? begin + j->per_task : j->units;
     for (npy_intp image = begin; image < end; image++) {
-        if (j->typenum == NPY_FLOAT) {
-            sum_float(j, image);
-        } else {
-            sum_double(j, image);
-        }
+        (j->typenum == NPY_FLOAT ? sum_float : sum_double)(j, image);
     }
+    return 0;
 }
 
 /* Keeps a job with the instruction; its units are shared by threads. */
@@ -269,11 +265,6 @@ static int keep(ThnFrame *f, const ThnInstr *ins, Job *j, double each)
     *kept = *j;
     f->work = each * (double)j->units;
     return 0;
-}
-
-static void run(Job *j, thn_task_fn task)
-{
-    thn_parallel((long)((j->units + j->per_task - 1) / j->per_task), task, j);
 }
 
 /* ---- neighbours */
@@ -303,7 +294,7 @@ static int neighbours_execute(ThnFrame *f, const ThnInstr *ins)
     Job *j = f->scratch[ins->index].ptr;
     j->images = THN_IN(f, ins, 0);
     j->neighbours = THN_OUT(f, ins, 0)->data;
-    run(j, gather_task);
+    thn_parallel_ranges(j->units, j->per_task, gather_some, j);
     return 0;
 }
 
@@ -338,7 +329,7 @@ static int neighbours_sum_execute(ThnFrame *f, const ThnInstr *ins)
     Job *j = f->scratch[ins->index].ptr;
     j->images = THN_OUT(f, ins, 0);
     j->neighbours = THN_IN(f, ins, 1)->data;
-    run(j, sum_task);
+    thn_parallel_ranges(j->units, j->per_task, sum_some, j);
     return 0;
 }
 

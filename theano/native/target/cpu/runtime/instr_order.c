@@ -104,40 +104,40 @@ static void sums_i8(uint64_t sum, npy_intp n, uint64_t *out, const uint64_t *in)
 typedef struct {
     uint64_t *out;
     const uint64_t *in;
-    npy_intp n, part;
+    npy_intp part;
     uint64_t totals[MOST_PARTS + 1]; /* of what comes before each part */
 } Line;
 
-static void total_task(void *ctx, long task)
+static int total_of_part(void *ctx, npy_intp start, npy_intp stop)
 {
     Line *l = ctx;
-    const uint64_t *in = l->in + task * l->part;
     uint64_t sum = 0;
-    for (npy_intp i = 0; i < l->part; i++) {
-        sum += in[i];
+    for (npy_intp i = start; i < stop; i++) {
+        sum += l->in[i];
     }
-    l->totals[task + 1] = sum;
+    l->totals[start / l->part + 1] = sum;
+    return 0;
 }
 
-static void sums_task(void *ctx, long task)
+static int sums_of_part(void *ctx, npy_intp start, npy_intp stop)
 {
     const Line *l = ctx;
-    const npy_intp start = task * l->part, left = l->n - start;
-    sums_i8(l->totals[task], left < l->part ? left : l->part, l->out + start, l->in + start);
+    sums_i8(l->totals[start / l->part], stop - start, l->out + start, l->in + start);
+    return 0;
 }
 
 static void shared_sums_i8(npy_intp n, uint64_t *out, const uint64_t *in)
 {
-    Line l = {.out = out, .in = in, .n = n};
+    Line l = {.out = out, .in = in};
     npy_intp parts = thn_get_threads();
     parts = parts > MOST_PARTS ? MOST_PARTS : parts;
     l.part = (n + parts - 1) / parts;
     parts = (n + l.part - 1) / l.part;
-    thn_parallel((long)parts - 1, total_task, &l);
+    thn_parallel_ranges((parts - 1) * l.part, l.part, total_of_part, &l);
     for (npy_intp k = 1; k < parts; k++) {
         l.totals[k] += l.totals[k - 1];
     }
-    thn_parallel((long)parts, sums_task, &l);
+    thn_parallel_ranges(n, l.part, sums_of_part, &l);
 }
 
 #define DEFINE_PRODUCTS(S, T)                                  \

@@ -9,9 +9,7 @@
 typedef struct {
     const thn_pick_columns_params *params;
     const ThnCell *p, *unis, *out;
-    npy_intp n, rows, cols, rows_of_task;
-    char *scratch;              /* for each task */
-    size_t room;
+    npy_intp n, rows, cols;
 } Picking;
 
 static int is_float(int typenum)
@@ -46,37 +44,31 @@ static int pick_columns_prepare(ThnFrame *f, const ThnInstr *ins)
     return thn_out_alloc(f, THN_OUT(f, ins, 0), dims);
 }
 
-/* The first column whose sum is above u; -1 where there is none. */
-#define DEFINE_FIRST(NAME, T)                                    \
-    static npy_intp NAME(const T *sums, npy_intp cols, double u) \
-    {                                                            \
-        for (npy_intp j = 0; j < cols; j++) {                    \
-            if ((double)sums[j] > u) {                           \
-                return j;                                        \
-            }                                                    \
-        }                                                        \
-        return -1;                                               \
-    }
-
-/* The first column of the greatest sum: what is counted where rounding leaves all sums below the number. */
-#define DEFINE_MOST(NAME, T)                           \
-    static npy_intp NAME(const T *sums, npy_intp cols) \
-    {                                                  \
-        npy_intp most = 0;                             \
-        for (npy_intp j = 0; j < cols; j++) {          \
-            if (sums[j] != sums[j]) {                  \
-                return j;                              \
-            }                                          \
-            if (sums[j] > sums[most]) {                \
-                most = j;                              \
-            }                                          \
-        }                                              \
-        return most;                                   \
-    }
-
-/* The results of a row, as int64. `held`: room for the row's probabilities and their sums. */
-#define DEFINE_PICK(NAME, FIRST, MOST, T)                                                 \
-    static void NAME(const Picking *w, npy_intp row, int64_t *result, char *held)         \
+/* first_: the first column whose sum is above u; -1 where there is none. most_: the first of the greatest sum, what is counted where
+ * rounding leaves all sums below the number. pick_: the results of a row, as int64; `held`: room for the row's probabilities and
+ * their sums. */
+#define DEFINE_PICK(S, T)                                                                 \
+    static npy_intp first_##S(const T *sums, npy_intp cols, double u)                     \
+    {                                                                                     \
+        for (npy_intp j = 0; j < cols; j++) {                                             \
+            if ((double)sums[j] > u) {                                                    \
+                return j;                                                                 \
+            }                                                                             \
+        }                                                                                 \
+        return -1;                                                                        \
+    }                                                                                     \
+    static npy_intp most_##S(const T *sums, npy_intp cols)                                \
+    {                                                                                     \
+        npy_intp most = 0;                                                                \
+        for (npy_intp j = 0; j < cols; j++) {                                             \
+            if (sums[j] != sums[j]) {                                                     \
+                return j;                                                                 \
+            }                                                                             \
+            most = sums[j] > sums[most] ? j : most;                                       \
+        }                                                                                 \
+        return most;                                                                      \
+    }                                                                                     \
+    static void pick_##S(const Picking *w, npy_intp row, int64_t *result, char *held)     \
     {                                                                                     \
         T *p = (T *)held, *sums = p + w->cols, sum = 0;                                   \
         for (npy_intp j = 0; j < w->cols; j++) {                                          \
@@ -86,9 +78,9 @@ static int pick_columns_prepare(ThnFrame *f, const ThnInstr *ins)
         for (npy_intp k = 0; k < w->n; k++) {                                             \
             const char *at = w->unis->data + (k * w->rows + row) * w->unis->strides[0];   \
             const double u = w->unis->typenum == NPY_FLOAT ? *(const float *)at : *(const double *)at; \
-            const npy_intp j = FIRST(sums, w->cols, u);                                   \
+            const npy_intp j = first_##S(sums, w->cols, u);                               \
             if (w->params->count) {                                                       \
-                result[j < 0 ? MOST(sums, w->cols) : j]++;                                \
+                result[j < 0 ? most_##S(sums, w->cols) : j]++;                            \
                 continue;                                                                 \
             }                                                                             \
             result[k] = j;                                                                \
@@ -108,26 +100,22 @@ static int pick_columns_prepare(ThnFrame *f, const ThnInstr *ins)
         }                                                                                 \
     }
 
-DEFINE_FIRST(first_f4, float)
-DEFINE_FIRST(first_f8, double)
-DEFINE_MOST(most_f4, float)
-DEFINE_MOST(most_f8, double)
-DEFINE_PICK(pick_f4, first_f4, most_f4, float)
-DEFINE_PICK(pick_f8, first_f8, most_f8, double)
+DEFINE_PICK(f4, float)
+DEFINE_PICK(f8, double)
 
-static void pick_task(void *ctx, long task)
+static int pick_rows(void *ctx, npy_intp start, npy_intp stop)
 {
     const Picking *w = ctx;
-    char *room = w->scratch + (size_t)task * w->room;
-    const npy_intp width = w->out->dims[1], start = task * w->rows_of_task;
-    const npy_intp stop = start + w->rows_of_task < w->rows ? start + w->rows_of_task : w->rows;
-    int64_t *result = (int64_t *)room;
+    const npy_intp width = w->out->dims[1];
+    THN_POOLED int64_t *result = thn_pool_alloc(((size_t)width + 2 * (size_t)w->cols) * sizeof *result);
     const ThnInner store = thn_cast_inner(w->out->typenum, NPY_INT64);
+    THN_NEED(result);
     for (npy_intp row = start; row < stop; row++) {
         memset(result, 0, (size_t)width * sizeof *result);
         (w->p->typenum == NPY_FLOAT ? pick_f4 : pick_f8)(w, row, result, (char *)(result + width));
         store(width, w->out->data + row * w->out->strides[0], w->out->strides[1], (const char *)result, 8);
     }
+    return 0;
 }
 
 static int pick_columns_execute(ThnFrame *f, const ThnInstr *ins)
@@ -140,14 +128,8 @@ static int pick_columns_execute(ThnFrame *f, const ThnInstr *ins)
         return 0;
     }
     const double each = work_of_row(w.params, w.cols, w.n);
-    w.rows_of_task = (npy_intp)(ROWS_WORK / each) + 1;
-    const npy_intp least = (w.rows + 63) / 64; /* no more tasks than room for them is cheap */
-    w.rows_of_task = w.rows_of_task < least ? least : w.rows_of_task;
-    const long tasks = (long)((w.rows + w.rows_of_task - 1) / w.rows_of_task);
-    w.room = ((size_t)w.out->dims[1] + 2 * (size_t)w.cols) * 8;
-    THN_FAIL_IF(f, !(w.scratch = thn_pool_alloc((size_t)tasks * w.room)), PyExc_MemoryError, "out of memory for rows of probabilities");
-    thn_parallel(tasks, pick_task, &w);
-    thn_pool_free(w.scratch);
+    THN_FAIL_IF(f, thn_parallel_ranges(w.rows, (npy_intp)(ROWS_WORK / each) + 1, pick_rows, &w) < 0, PyExc_MemoryError,
+                "out of memory for rows of probabilities");
     return 0;
 }
 

@@ -151,13 +151,9 @@ static int permute_prepare(ThnFrame *f, const ThnInstr *ins)
     npy_intp dims[THN_MAXDIM];
     THN_FAIL_IF(f, x->dims[last] != y->dims[last], PyExc_ValueError, "rows of %lld elements and a permutation of %lld",
                 (long long)x->dims[last], (long long)y->dims[last]);
-    dims[last] = x->dims[last];
-    for (int i = 0; i < last; i++) {
-        THN_FAIL_IF(f, x->dims[i] != y->dims[i] && x->dims[i] != 1 && y->dims[i] != 1, PyExc_ValueError,
-                    "shape mismatch: rows of shape %s and permutations of shape %s", THN_SHAPE(x->ndim, x->dims),
-                    THN_SHAPE(y->ndim, y->dims));
-        dims[i] = x->dims[i] == 1 ? y->dims[i] : x->dims[i];
-    }
+    memcpy(dims, x->dims, sizeof(npy_intp) * (size_t)x->ndim);
+    THN_FAIL_IF(f, thn_widen(y, x->ndim, dims) >= 0, PyExc_ValueError, "shape mismatch: rows of shape %s and permutations of shape %s",
+                THN_SHAPE(x->ndim, x->dims), THN_SHAPE(y->ndim, y->dims));
     THN_TRY(thn_out_alloc(f, out, dims));
     f->work = 3.0 * (double)thn_size(out);
     return 0;

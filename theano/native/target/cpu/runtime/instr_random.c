@@ -33,9 +33,7 @@ static int mrg_uniform_prepare(ThnFrame *f, const ThnInstr *ins)
     npy_intp dims[THN_MAXDIM], n = 1;
     THN_TRY(read_size(f, THN_IN(f, ins, 1), out->ndim, dims));
     for (int i = 0; i < out->ndim; i++) {
-        if (dims[i] == 0) {
-            n = 0;
-        }
+        n = dims[i] ? n : 0;
     }
     for (int i = 0; i < out->ndim && n; i++) {
         THN_FAIL_IF(f, dims[i] > INT32_MAX / n, PyExc_ValueError, "rng_mrg does not support more than (2**31 - 1) samples");
@@ -62,13 +60,7 @@ static int mrg_uniform_execute(ThnFrame *f, const ThnInstr *ins)
                 .n = thn_size(out), .out = out->data, .typenum = out->typenum};
     const npy_intp used = m.n < m.streams ? m.n : m.streams;
     const long tasks = (long)((used + THN_MRG_BLOCK - 1) / THN_MRG_BLOCK);
-    if (m.n < 20000) {
-        for (long task = 0; task < tasks; task++) {
-            mrg_uniform_task(&m, task);
-        }
-    } else {
-        thn_parallel(tasks, mrg_uniform_task, &m);
-    }
+    thn_parallel_if(m.n >= 20000, tasks, mrg_uniform_task, &m);
     return 0;
 }
 

@@ -16,15 +16,11 @@
 #include "copy.h"
 #include "plan.h"
 
-static int int_tuple(PyObject *t, int **out, int *n)
+#include <limits.h>
+
+static int parse_ints(PyObject *numbers, int **out, int *n)
 {
-    THN_RAISE_IF(!PyTuple_Check(t), PyExc_TypeError, "scan: a tuple of integers is needed");
-    *n = (int)PyTuple_GET_SIZE(t);
-    *out = thn_alloc(sizeof(int) * (size_t)*n);
-    for (int i = 0; *out && i < *n; i++) {
-        (*out)[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(t, i));
-    }
-    return *out && !PyErr_Occurred() ? 0 : -1;
+    return thn_parse_ints(numbers, out, n, INT_MIN, INT_MAX, "scan", "number");
 }
 
 static int parse_recs(Scan *s, PyObject *recs)
@@ -35,7 +31,7 @@ static int parse_recs(Scan *s, PyObject *recs)
         Rec *r = &s->recs[i];
         PyObject *taps, *slices;
         if (!PyArg_ParseTuple(PyTuple_GET_ITEM(recs, i), "OOpp", &taps, &slices, &r->whole, &r->inplace)
-            || int_tuple(taps, &r->taps, &r->ntaps) < 0 || int_tuple(slices, &r->slices, &r->nouts) < 0) {
+            || parse_ints(taps, &r->taps, &r->ntaps) < 0 || parse_ints(slices, &r->slices, &r->nouts) < 0) {
             return -1;
         }
         for (int k = 0; k < r->ntaps + r->nouts; k++) {
@@ -63,7 +59,7 @@ static int parse_outs(Scan *s, PyObject *dests)
             out->buf = b;
             out->slice = b < s->nrec ? s->recs[b].slices[k] : 0;
             if (!PyArg_ParseTuple(PyTuple_GET_ITEM(dests, o), "iO", &out->dest, &over)
-                || int_tuple(over, &out->over, &out->nover) < 0) {
+                || parse_ints(over, &out->over, &out->nover) < 0) {
                 return -1;
             }
             THN_RAISE_IF(out->dest >= p->ncells, PyExc_ValueError, "scan: there is no such cell");

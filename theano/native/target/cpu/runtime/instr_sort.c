@@ -4,8 +4,7 @@
 #include "pool.h"
 #include "sortkeys.h"
 #include "threads.h"
-
-#include <stdatomic.h>
+#include "walk.h"
 
 #define PARALLEL_ROWS 65536 /* elements above which rows are sorted on several threads */
 #define LONG_ROW 131072
@@ -16,9 +15,8 @@ typedef struct {
     const ThnCell *in, *out, *out2; /* out2: indices of topk; NULL where there is no such output */
     int sorted;                     /* topk: the largest in order */
     int axis;
-    npy_intp n, rows, chunk, count; /* count: negative for the smallest elements */
+    npy_intp n, count;              /* count: negative for the smallest elements */
     int argsort;
-    atomic_int failed;
 } Rows;
 
 static int rows_check(ThnProgram *p, ThnInstr *ins)
@@ -54,40 +52,28 @@ static int sort_prepare(ThnFrame *f, const ThnInstr *ins)
     return thn_out_alloc(f, THN_OUT(f, ins, 0), in->dims);
 }
 
-/* Positions that sort a row, in the low halves of the result. `work` has room for 5 n words. */
+/* Positions that sort a row, in the low halves of the result. `work` has room for 7 n words. */
 static const uint64_t *argsort_row(const ThnCell *in, const char *row, npy_intp stride, npy_intp n, uint64_t *work)
 {
     uint64_t *a = work, *b = work + n, *keys = work + 2 * n;
-    if (thn_key_size(in->typenum) == 4) {
+    const int size = thn_key_size(in->typenum);
+    if (size) {
         thn_keys(in->typenum, row, stride, n, keys, 1);
-        return thn_argsort_u32((const uint32_t *)keys, n, a, b);
-    }
-    if (thn_key_size(in->typenum) == 8) {
-        thn_keys(in->typenum, row, stride, n, keys, 1);
-        return thn_argsort_u64(keys, n, a, b);
+        return size == 4 ? thn_argsort_u32((const uint32_t *)keys, n, a, b) : thn_argsort_u64(keys, n, a, b);
     }
     /* Complex numbers: by imaginary part, then by real part, then by class; each sort keeps the order of the one before. */
-    uint64_t *re = work + 2 * n, *im = work + 3 * n, *moved = work + 4 * n;
-    uint8_t *class = (uint8_t *)(work + 5 * n);
-    thn_complex_keys(in->typenum, row, stride, n, class, re, im);
-    uint64_t *order = thn_argsort_u64(im, n, a, b);
-    uint32_t *before = (uint32_t *)im, *small = (uint32_t *)im + n;
-    for (npy_intp i = 0; i < n; i++) {
-        before[i] = (uint32_t)order[i];
-        moved[i] = re[before[i]];
-    }
-    order = thn_argsort_u64(moved, n, a, b);
-    for (npy_intp i = 0; i < n; i++) {
-        small[i] = before[(uint32_t)order[i]];
-    }
-    uint32_t *classes = (uint32_t *)moved;
-    for (npy_intp i = 0; i < n; i++) {
-        before[i] = small[i];
-        classes[i] = class[before[i]];
-    }
-    order = thn_argsort_u32(classes, n, a, b);
-    for (npy_intp i = 0; i < n; i++) {
-        order[i] = before[(uint32_t)order[i]];
+    uint64_t *all = work + 2 * n, *moved = work + 5 * n, *order = NULL;
+    uint32_t *before = (uint32_t *)(work + 6 * n);
+    thn_complex_keys(in->typenum, row, stride, n, all + 2 * n, all + n, all);
+    for (int by = 0; by < 3; by++, all += n) {
+        for (npy_intp i = 0; i < n; i++) {
+            before[i] = order ? (uint32_t)order[i] : (uint32_t)i;
+            moved[i] = all[before[i]];
+        }
+        order = thn_argsort_u64(moved, n, a, b);
+        for (npy_intp i = 0; i < n; i++) {
+            order[i] = before[(uint32_t)order[i]];
+        }
     }
     return order;
 }
@@ -160,16 +146,12 @@ static char *line(const ThnCell *c, int axis, npy_intp number)
     return p;
 }
 
-static void rows_task(void *ctx, long task)
+static int sort_rows(void *ctx, npy_intp start, npy_intp stop)
 {
-    Rows *r = ctx;
-    const npy_intp start = task * r->chunk, stop = start + r->chunk < r->rows ? start + r->chunk : r->rows;
+    const Rows *r = ctx;
     const npy_intp n = r->n, stride = r->in->strides[r->axis];
-    THN_POOLED uint64_t *work = thn_pool_alloc((size_t)(6 * n + 8) * sizeof *work);
-    if (!work) {
-        atomic_store(&r->failed, 1);
-        return;
-    }
+    THN_POOLED uint64_t *work = thn_pool_alloc((size_t)(7 * n) * sizeof *work);
+    THN_NEED(work);
     for (npy_intp k = start; k < stop; k++) {
         const char *row = line(r->in, r->axis, k);
         char *out = r->out ? line(r->out, r->axis, k) : NULL;
@@ -182,39 +164,30 @@ static void rows_task(void *ctx, long task)
             sort_row(r->in, row, stride, n, out, r->out->strides[r->axis], work);
         }
     }
+    return 0;
 }
 
 static int run_rows(ThnFrame *f, const ThnInstr *ins, Rows *r)
 {
     r->in = THN_IN(f, ins, 0);
     r->n = r->in->dims[r->axis];
-    r->rows = 1;
+    npy_intp rows = 1;
     for (int i = 0; i < r->in->ndim; i++) {
-        r->rows *= i == r->axis ? 1 : r->in->dims[i];
+        rows *= i == r->axis ? 1 : r->in->dims[i];
     }
-    if (r->n == 0 || r->rows == 0) {
+    if (r->n == 0 || rows == 0) {
         return 0;
     }
-    r->chunk = r->rows;
     /* Few long rows are sorted one by one: threads share each of them. */
-    const int one_by_one = r->rows < thn_get_threads() && r->n >= LONG_ROW;
-    if (r->rows > 1 && !one_by_one && r->n * r->rows >= PARALLEL_ROWS) {
-        r->chunk = PARALLEL_ROWS / 4 / r->n + 1;
-    }
-    atomic_init(&r->failed, 0);
-    thn_parallel((long)((r->rows + r->chunk - 1) / r->chunk), rows_task, r);
-    return atomic_load(&r->failed) ? thn_error(f, PyExc_MemoryError, "out of memory for sorting") : 0;
+    const int one_by_one = rows < thn_get_threads() && r->n >= LONG_ROW;
+    const npy_intp some = rows > 1 && !one_by_one && r->n * rows >= PARALLEL_ROWS ? PARALLEL_ROWS / 4 / r->n + 1 : rows;
+    THN_FAIL_IF(f, thn_parallel_ranges(rows, some, sort_rows, r) < 0, PyExc_MemoryError, "out of memory for sorting");
+    return 0;
 }
 
 static int sort_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    Rows r = {.out = THN_OUT(f, ins, 0), .axis = row_axis(f, ins)};
-    return run_rows(f, ins, &r);
-}
-
-static int argsort_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    Rows r = {.out = THN_OUT(f, ins, 0), .axis = row_axis(f, ins), .argsort = 1};
+    Rows r = {.out = THN_OUT(f, ins, 0), .axis = row_axis(f, ins), .argsort = ins->def == &thn_op_argsort};
     return run_rows(f, ins, &r);
 }
 
@@ -263,13 +236,6 @@ static inline float half_value(uint16_t b)
     thn_cast_inner(NPY_FLOAT, NPY_HALF)(1, (char *)&v, 0, (const char *)&b, 0);
     return v;
 }
-
-typedef struct {
-    float re, im;
-} C8;
-typedef struct {
-    double re, im;
-} C16;
 
 #define LESS_INT(a, b) ((a) < (b))
 #define LESS_FLOAT(a, b) ((a) < (b) || ((b) != (b) && (a) == (a)))
@@ -326,8 +292,8 @@ DEFINE_SEARCH(i8, int64_t, LESS_INT)
 DEFINE_SEARCH(f2, uint16_t, LESS_HALF)
 DEFINE_SEARCH(f4, float, LESS_FLOAT)
 DEFINE_SEARCH(f8, double, LESS_FLOAT)
-DEFINE_SEARCH(c8, C8, LESS_COMPLEX)
-DEFINE_SEARCH(c16, C16, LESS_COMPLEX)
+DEFINE_SEARCH(c8, ThnC8, LESS_COMPLEX)
+DEFINE_SEARCH(c16, ThnC16, LESS_COMPLEX)
 
 static Search search_of(int typenum, int right)
 {
@@ -363,53 +329,38 @@ static int search_prepare(ThnFrame *f, const ThnInstr *ins)
         }
     }
     f->work = 30.0 * (double)thn_size(v);
-    return thn_out_alloc(f, THN_OUT(f, ins, 1 - 1), v->dims);
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), v->dims);
 }
 
 typedef struct {
     const ThnCell *x, *v, *out;
     const npy_intp *order;
     Search search;
-    npy_intp total, chunk;
 } Searching;
 
-static void search_task(void *ctx, long task)
+static int search_some(void *ctx, npy_intp start, npy_intp stop)
 {
     const Searching *s = ctx;
-    const ThnCell *v = s->v;
-    npy_intp start = task * s->chunk, stop = start + s->chunk < s->total ? start + s->chunk : s->total;
-    npy_intp at[THN_MAXDIM], rest = start;
-    const char *p = v->data;
+    const Dims g = {s->v->ndim, s->v->dims, s->v->strides, 0};
+    npy_intp at[THN_MAXDIM];
+    char *p = s->v->data;
     Found last = {0, 0, NULL};
-    for (int i = v->ndim - 1; i >= 0; i--) {
-        at[i] = rest % v->dims[i];
-        rest /= v->dims[i];
-        p += at[i] * v->strides[i];
-    }
-    for (npy_intp k = start; k < stop; k++) {
+    thn_seek(&g, g.n, start, 1, &p, at);
+    for (npy_intp k = start; k < stop; k++, thn_step(&g, g.n, 1, &p, at)) {
         ((int64_t *)s->out->data)[k] = s->search(s->x->data, s->x->strides[0], s->x->dims[0], p, s->order, &last);
-        for (int i = v->ndim - 1; i >= 0; i--) {
-            p += v->strides[i];
-            if (++at[i] < v->dims[i]) {
-                break;
-            }
-            p -= v->strides[i] * v->dims[i];
-            at[i] = 0;
-        }
     }
+    return 0;
 }
 
 static int search_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    Searching s = {THN_IN(f, ins, 0), THN_IN(f, ins, 1), THN_OUT(f, ins, 0), NULL, NULL, 0, 8192};
+    Searching s = {THN_IN(f, ins, 0), THN_IN(f, ins, 1), THN_OUT(f, ins, 0), NULL, NULL};
     s.order = ins->nin > 2 ? f->scratch[ins->index].ptr : NULL;
     s.search = search_of(s.x->typenum, ((const thn_searchsorted_params *)ins->data)->right);
-    s.total = thn_size(s.v);
-    thn_parallel((long)((s.total + s.chunk - 1) / s.chunk), search_task, &s);
-    return 0;
+    return thn_parallel_ranges(thn_size(s.v), 8192, search_some, &s);
 }
 
 THN_INSTRUCTION(sort, rows_check, sort_prepare, sort_execute)
-THN_INSTRUCTION(argsort, rows_check, sort_prepare, argsort_execute)
+THN_INSTRUCTION(argsort, rows_check, sort_prepare, sort_execute)
 THN_INSTRUCTION(topk, rows_check, topk_prepare, topk_execute)
 THN_INSTRUCTION(searchsorted, search_check, search_prepare, search_execute)

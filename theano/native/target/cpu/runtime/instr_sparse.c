@@ -4,6 +4,8 @@
 #include "copy.h"
 #include "sparse_products.h"
 
+#define BY_ROWS 4 /* columns from which on a csc matrix is sorted by rows for a product */
+
 static PyArrayObject *array_attribute(PyObject *matrix, const char *name)
 {
     PyObject *v = PyObject_GetAttrString(matrix, name);
@@ -12,11 +14,6 @@ static PyArrayObject *array_attribute(PyObject *matrix, const char *name)
         Py_CLEAR(v);
     }
     return (PyArrayObject *)v;
-}
-
-static npy_intp index_at(const void *data, int wide, npy_intp i)
-{
-    return wide ? (npy_intp)((const int64_t *)data)[i] : ((const int32_t *)data)[i];
 }
 
 static int sparse_values_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -63,7 +60,15 @@ static int sparse_places_prepare(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-/* The places that three inputs from `at` on name: indices, indptr, shape. */
+int thn_sparse_rises(const void *indptr, int wide, npy_intp lines)
+{
+    int rises = thn_sparse_number(indptr, wide, 0) == 0;
+    for (npy_intp i = 0; i < lines; i++) {
+        rises &= thn_sparse_number(indptr, wide, i) <= thn_sparse_number(indptr, wide, i + 1);
+    }
+    return rises;
+}
+
 int thn_sparse_read(ThnFrame *f, const ThnInstr *ins, int at, int csc, ThnPlaces *s)
 {
     PyArrayObject *indices = (PyArrayObject *)THN_IN(f, ins, at)->obj, *indptr = (PyArrayObject *)THN_IN(f, ins, at + 1)->obj;
@@ -75,17 +80,8 @@ int thn_sparse_read(ThnFrame *f, const ThnInstr *ins, int at, int csc, ThnPlaces
     THN_FAIL_IF(f, s->lines < 0 || s->length < 0 || PyArray_DIM(indptr, 0) != s->lines + 1, PyExc_ValueError,
                 "indptr of a sparse matrix of shape (%lld, %lld) has %lld elements", (long long)shape[0], (long long)shape[1],
                 (long long)PyArray_DIM(indptr, 0));
-    int bad = index_at(s->indptr, s->wide, 0) != 0;
-    s->stored = index_at(s->indptr, s->wide, s->lines);
-    if (s->wide) {
-        for (npy_intp i = 0; i < s->lines; i++) {
-            bad |= ((const int64_t *)s->indptr)[i] > ((const int64_t *)s->indptr)[i + 1];
-        }
-    } else {
-        for (npy_intp i = 0; i < s->lines; i++) {
-            bad |= ((const int32_t *)s->indptr)[i] > ((const int32_t *)s->indptr)[i + 1];
-        }
-    }
+    s->stored = thn_sparse_pointer(s, s->lines);
+    const int bad = !thn_sparse_rises(s->indptr, s->wide, s->lines);
     THN_FAIL_IF(f, bad || s->stored < 0 || s->stored > PyArray_DIM(indices, 0), PyExc_ValueError,
                 "indptr of a sparse matrix must not decrease from 0 to the number of indices");
     return 0;
@@ -145,11 +141,22 @@ static int sparse_dot_execute(ThnFrame *f, const ThnInstr *ins)
     const npy_intp y[2] = {out->strides[0], out->ndim == 2 ? out->strides[1] : item};
     s.data = values->data;
     const npy_intp columns = out->ndim == 2 ? out->dims[1] : 1;
-    const int r = out->typenum == NPY_FLOAT || out->typenum == NPY_DOUBLE
-                      ? thn_sparse_product(&s, out->typenum, dense->data, b, out->data, y, columns)
-                      : thn_sparse_product_any(&s, out->typenum, out->itemsize, dense->data, b, out->data, y, columns);
+    const ThnPlaces given = s;
+    ThnSparseMade made = {0};
+    int r = 0;
+    if (s.csc && columns >= BY_ROWS) {
+        /* Adding to rows all over the result costs more than to sort the values by rows. */
+        r = thn_sparse_turn(&given, out->itemsize, &made);
+        s = thn_sparse_of(&made, given.lines);
+    }
+    if (r == 0) {
+        r = out->typenum == NPY_FLOAT || out->typenum == NPY_DOUBLE
+                ? thn_sparse_product(&s, out->typenum, dense->data, b, out->data, y, columns)
+                : thn_sparse_product_any(&s, out->typenum, out->itemsize, dense->data, b, out->data, y, columns);
+    }
+    thn_sparse_made_free(&made);
     THN_FAIL_IF(f, r == -2, PyExc_MemoryError, "out of memory for the values of a sparse matrix by rows");
-    return r < 0 ? thn_sparse_wrong_index(f, &s) : 0;
+    return r < 0 ? thn_sparse_wrong_index(f, &given) : 0;
 }
 
 /* ins = indices, indptr, shape, a, b */

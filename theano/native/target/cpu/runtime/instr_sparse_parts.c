@@ -4,6 +4,7 @@
 #include "copy.h"
 #include "pool.h"
 #include "sparse_products.h"
+#include "target.h"
 
 #define LONG 3000 /* values from which on the GIL is released */
 
@@ -233,18 +234,15 @@ static int sparse_from_dense_prepare(ThnFrame *f, const ThnInstr *ins)
     const npy_intp lines = x->dims[csc], length = x->dims[!csc], step = strides[0] < 0 ? -strides[0] : strides[0];
     /* Along the memory first, where that is across the lines. */
     const int across = step < (strides[1] < 0 ? -strides[1] : strides[1]) && lines > 1 && length > 1;
+    const npy_intp turned[2] = {strides[1], strides[0]};
     int r;
-    if (across) {
-        const npy_intp turned[2] = {strides[1], strides[0]};
-        ThnSparseMade first = {0};
-        WITHOUT_GIL(lines * length, r = thn_sparse_from_dense(x->data, turned, length, lines, x->typenum, x->itemsize, &first));
-        if (r == 0) {
-            const ThnPlaces s = {first.data, first.indices, first.indptr, length, lines, first.stored, 0, first.wide};
-            WITHOUT_GIL(lines * length, r = thn_sparse_turn(&s, x->itemsize, &made));
-        }
+    WITHOUT_GIL(lines * length, r = thn_sparse_from_dense(x->data, across ? turned : strides, across ? length : lines,
+                                                          across ? lines : length, x->typenum, x->itemsize, &made));
+    if (across && r == 0) {
+        ThnSparseMade first = made;
+        const ThnPlaces s = thn_sparse_of(&first, lines);
+        WITHOUT_GIL(lines * length, r = thn_sparse_turn(&s, x->itemsize, &made));
         thn_sparse_made_free(&first);
-    } else {
-        WITHOUT_GIL(lines * length, r = thn_sparse_from_dense(x->data, strides, lines, length, x->typenum, x->itemsize, &made));
     }
     THN_FAIL_IF(f, r == -1, PyExc_RuntimeError, "the matrix was changed while it was read");
     THN_FAIL_IF(f, r < 0, PyExc_MemoryError, "out of memory for a sparse matrix");
@@ -263,21 +261,15 @@ static int sparse_add_dense_prepare(ThnFrame *f, const ThnInstr *ins)
     const npy_intp *shape = (const npy_intp *)THN_IN(f, ins, 3)->data;
     THN_FAIL_IF(f, dense->dims[0] != shape[0] || dense->dims[1] != shape[1], PyExc_ValueError,
                 "a sparse matrix of shape %s and a dense one of shape %s", THN_SHAPE(2, shape), THN_SHAPE(2, dense->dims));
-    f->work = 3.0 * (double)s->stored + (double)s->lines;
-    if (thn_in_place(ins)) {
-        return thn_out_alias(f, out, dense);
-    }
-    f->work += 0.5 * (double)thn_size(dense);
-    return thn_out_alloc(f, out, dense->dims);
+    f->work = 3.0 * (double)s->stored + (double)s->lines + (thn_in_place(ins) ? 0 : 0.5 * (double)thn_size(dense));
+    return thn_target_prepare(f, out, dense, thn_in_place(ins));
 }
 
 static int sparse_add_dense_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnPlaces *s = f->scratch[ins->index].ptr;
-    const ThnCell *dense = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    if (!thn_in_place(ins)) {
-        thn_copy_strided(2, out->dims, out->data, out->strides, dense->data, dense->strides, out->itemsize);
-    }
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    thn_target_execute(out, THN_IN(f, ins, 0), thn_in_place(ins));
     return thn_sparse_add_dense(s, out->typenum, out->itemsize, out->data, out->strides) < 0 ? thn_sparse_wrong_index(f, s) : 0;
 }
 
@@ -326,11 +318,7 @@ static int sparse_slice_prepare(ThnFrame *f, const ThnInstr *ins)
     THN_OWNED PyObject *indptr = indices ? PyArray_SimpleNew(1, &dims, s.wide ? NPY_INT64 : NPY_INT32) : NULL;
     THN_NEED(indptr);
     for (npy_intp i = 0; i <= lines; i++) {
-        if (s.wide) {
-            ((int64_t *)PyArray_DATA((PyArrayObject *)indptr))[i] = ((const int64_t *)s.indptr)[start + i] - first;
-        } else {
-            ((int32_t *)PyArray_DATA((PyArrayObject *)indptr))[i] = ((const int32_t *)s.indptr)[start + i] - (int32_t)first;
-        }
+        thn_sparse_set(PyArray_DATA((PyArrayObject *)indptr), s.wide, i, thn_sparse_pointer(&s, start + i) - first);
     }
     thn_set_object(THN_OUT(f, ins, 1), indices);
     thn_set_object(THN_OUT(f, ins, 2), indptr);
@@ -374,15 +362,6 @@ static PyObject *copied(ThnFrame *f, ThnCell *c, int wide)
              : NULL;
 }
 
-#define WRONG_PLACES(INDEX)                                                                                             \
-    for (npy_intp i = 0; i < lines; i++) {                                                                              \
-        bad |= ((const INDEX *)indptr)[i] > ((const INDEX *)indptr)[i + 1];                                             \
-    }                                                                                                                   \
-    bad |= ((const INDEX *)indptr)[0] != 0;                                                                             \
-    for (npy_intp k = 0; k < stored; k++) {                                                                             \
-        out |= (uint64_t)((const INDEX *)indices)[k] >= (uint64_t)length;                                               \
-    }
-
 static int sparse_make_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const int csc = ((const thn_sparse_make_params *)ins->data)->csc;
@@ -402,16 +381,15 @@ static int sparse_make_prepare(ThnFrame *f, const ThnInstr *ins)
     THN_OWNED PyObject *first = copied(f, i_cell, wide), *second = first ? copied(f, p_cell, wide) : NULL;
     THN_NEED(second);
     const void *indices = PyArray_DATA((PyArrayObject *)first), *indptr = PyArray_DATA((PyArrayObject *)second);
-    const int64_t last = wide ? ((const int64_t *)indptr)[lines] : ((const int32_t *)indptr)[lines];
-    int bad = 0, out = 0;
+    const npy_intp last = thn_sparse_number(indptr, wide, lines);
+    int out = 0;
     THN_FAIL_IF(f, last != stored, PyExc_ValueError, "indptr must end with the number of values, %lld, got %lld", (long long)stored,
                 (long long)last);
-    if (wide) {
-        WRONG_PLACES(int64_t)
-    } else {
-        WRONG_PLACES(int32_t)
+    for (npy_intp k = 0; k < stored; k++) {
+        out |= (npy_uintp)thn_sparse_number(indices, wide, k) >= (npy_uintp)length;
     }
-    THN_FAIL_IF(f, bad, PyExc_ValueError, "indptr must begin with 0, not decrease, and end with the number of stored values at most");
+    THN_FAIL_IF(f, !thn_sparse_rises(indptr, wide, lines), PyExc_ValueError,
+                "indptr must begin with 0, not decrease, and end with the number of stored values at most");
     THN_FAIL_IF(f, out, PyExc_ValueError, "indices must lie in 0..%lld for a %s matrix of shape (%lld, %lld)", (long long)length - 1,
                 csc ? "csc" : "csr", (long long)dims[0], (long long)dims[1]);
     thn_set_object(THN_OUT(f, ins, 0), first);

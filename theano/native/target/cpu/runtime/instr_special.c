@@ -3,7 +3,7 @@
 #include "copy.h"
 #include "pool.h"
 #include "threads.h"
-#include "walk.h"
+#include "tables.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -45,7 +45,6 @@ typedef struct {
     const ThnCell *in[2];
     npy_intp strides[2][THN_MAXDIM];
     ThnInner load[2], store;
-    npy_intp total;
 } Apply;
 
 /* Elements [start, start + n) of an operand, in C order, as float64. */
@@ -56,23 +55,18 @@ static const double *operand(const Apply *a, int k, npy_intp start, npy_intp n, 
         return (const double *)a->in[k]->data + start;
     }
     const Dims g = {out->ndim, out->dims, (npy_intp *)a->strides[k], 0};
-    const npy_intp step = out->ndim ? a->strides[k][out->ndim - 1] : 0;
-    npy_intp at[THN_MAXDIM], count;
+    npy_intp at[THN_MAXDIM];
     char *p = a->in[k]->data;
     thn_seek(&g, g.n, start, 1, &p, at);
-    for (npy_intp done = 0; done < n; done += count, thn_skip(&g, g.n, count, 1, &p, at)) {
-        count = thn_left(&g, g.n, at);
-        count = count < n - done ? count : n - done;
-        a->load[k](count, (char *)(buffer + done), 8, p, step);
-    }
+    thn_load_run(&g, &p, at, n, a->load[k], (char *)buffer, 8);
     return buffer;
 }
 
-static void apply_task(void *ctx, long task)
+static int apply_some(void *ctx, npy_intp start, npy_intp stop)
 {
     const Apply *a = ctx;
     const thn_special_params *s = a->special;
-    const npy_intp start = task * BLOCK, n = a->total - start < BLOCK ? a->total - start : BLOCK;
+    const npy_intp n = stop - start;
     double one[BLOCK], two[BLOCK], result[BLOCK];
     const double *x = operand(a, 0, start, n, one);
     if (a->nin == 1) {
@@ -99,21 +93,21 @@ static void apply_task(void *ctx, long task)
     }
     const npy_intp item = a->out->itemsize;
     a->store(n, a->out->data + start * item, item, (const char *)result, 8);
+    return 0;
 }
 
 static int special_execute(ThnFrame *f, const ThnInstr *ins)
 {
     Apply a = {.special = ins->data, .out = THN_OUT(f, ins, 0), .nin = ins->nin};
-    a.total = thn_size(a.out);
+    const npy_intp total = thn_size(a.out);
     a.store = thn_cast_inner(a.out->typenum, NPY_DOUBLE);
     for (int k = 0; k < ins->nin; k++) {
         const ThnCell *in = a.in[k] = THN_IN(f, ins, k);
         a.load[k] = thn_cast_inner(NPY_DOUBLE, in->typenum);
-        a.direct[k] = in->typenum == NPY_DOUBLE && thn_is_c_contiguous(in) && thn_size(in) == a.total;
+        a.direct[k] = in->typenum == NPY_DOUBLE && thn_is_c_contiguous(in) && thn_size(in) == total;
         thn_broadcast_strides(in, a.out->ndim, a.out->dims, a.strides[k]);
     }
-    thn_parallel((long)((a.total + BLOCK - 1) / BLOCK), apply_task, &a);
-    return 0;
+    return thn_parallel_ranges(total, BLOCK, apply_some, &a);
 }
 
 THN_INSTRUCTION(special, NULL, special_prepare, special_execute)

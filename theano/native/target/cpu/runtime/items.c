@@ -23,6 +23,13 @@ static inline __mmask8 first_lanes(npy_intp n)
     return n >= 8 ? 0xff : (__mmask8)((1u << n) - 1);
 }
 
+/* Bytes of indices that are read in registers: side by side, not too few; 0: others. */
+static int wide_indices(int typenum, npy_intp step, npy_intp n)
+{
+    const int bytes = typenum == NPY_INT64 ? 8 : typenum == NPY_INT32 ? 4 : 0;
+    return step == bytes && n >= 8 && wide_registers() ? bytes : 0;
+}
+
 AVX512 static inline __m512i load_indices(const char *p, int bytes, npy_intp i, __mmask8 lanes)
 {
     return bytes == 8 ? _mm512_maskz_loadu_epi64(lanes, (const int64_t *)p + i)
@@ -52,27 +59,20 @@ AVX512 static int offsets_512(const char *p, int bytes, npy_intp n, npy_intp siz
     return !bad;
 }
 
-AVX512 static void read8_512(const char *x, const npy_intp *offsets, npy_intp n, char *row)
-{
-    npy_intp i = 0;
-    for (; i + 8 <= n; i += 8) {
-        _mm512_storeu_si512(row + 8 * i, _mm512_i64gather_epi64(_mm512_loadu_si512(offsets + i), x, 1));
+#define DEFINE_READ(NAME, T, GATHER, STORE)                                                        \
+    AVX512 static void NAME(const char *x, const npy_intp *offsets, npy_intp n, char *row)         \
+    {                                                                                              \
+        npy_intp i = 0;                                                                            \
+        for (; i + 8 <= n; i += 8) {                                                               \
+            STORE((void *)((T *)row + i), GATHER(_mm512_loadu_si512(offsets + i), x, 1));          \
+        }                                                                                          \
+        for (; i < n; i++) {                                                                       \
+            ((T *)row)[i] = *(const T *)(x + offsets[i]);                                          \
+        }                                                                                          \
     }
-    for (; i < n; i++) {
-        ((uint64_t *)row)[i] = *(const uint64_t *)(x + offsets[i]);
-    }
-}
 
-AVX512 static void read4_512(const char *x, const npy_intp *offsets, npy_intp n, char *row)
-{
-    npy_intp i = 0;
-    for (; i + 8 <= n; i += 8) {
-        _mm256_storeu_si256((__m256i *)(row + 4 * i), _mm512_i64gather_epi32(_mm512_loadu_si512(offsets + i), x, 1));
-    }
-    for (; i < n; i++) {
-        ((uint32_t *)row)[i] = *(const uint32_t *)(x + offsets[i]);
-    }
-}
+DEFINE_READ(read8_512, uint64_t, _mm512_i64gather_epi64, _mm512_storeu_si512)
+DEFINE_READ(read4_512, uint32_t, _mm512_i64gather_epi32, _mm256_storeu_si256)
 
 /* The true ones of 64 flags, as bits. */
 AVX512 static inline uint64_t flag_bits(const char *flags)
@@ -100,37 +100,26 @@ AVX512 static npy_intp positions_512(const char *flags, npy_intp n, int64_t firs
     return i;
 }
 
-AVX512 static npy_intp pick8_512(const char *x, const char *flags, npy_intp n, char *out, npy_intp room, npy_intp *found)
-{
-    npy_intp i = 0, k = 0;
-    for (; i + 64 <= n && k + 64 <= room; i += 64) {
-        uint64_t bits = flag_bits(flags + i);
-        for (int part = 0; part < 8; part++, bits >>= 8) {
-            const __mmask8 lanes = (__mmask8)bits;
-            const __m512i v = _mm512_loadu_si512(x + 8 * (i + 8 * part));
-            _mm512_storeu_si512(out + 8 * k, _mm512_maskz_compress_epi64(lanes, v));
-            k += __builtin_popcount(lanes);
-        }
+/* The items of a register full of them, LANES, that are flagged. */
+#define DEFINE_PICK(NAME, T, LANES, COMPRESS)                                                                                   \
+    AVX512 static npy_intp NAME(const char *x, const char *flags, npy_intp n, char *out, npy_intp room, npy_intp *found)        \
+    {                                                                                                                           \
+        npy_intp i = 0, k = 0;                                                                                                  \
+        for (; i + 64 <= n && k + 64 <= room; i += 64) {                                                                        \
+            uint64_t bits = flag_bits(flags + i);                                                                               \
+            for (int at = 0; at < 64; at += LANES, bits >>= LANES) {                                                            \
+                const unsigned lanes = (unsigned)(bits & ((1u << LANES) - 1));                                                  \
+                const __m512i v = _mm512_loadu_si512((const T *)x + i + at);                                                    \
+                _mm512_storeu_si512((T *)out + k, COMPRESS(lanes, v));                                                          \
+                k += __builtin_popcount(lanes);                                                                                 \
+            }                                                                                                                   \
+        }                                                                                                                       \
+        *found = k;                                                                                                             \
+        return i;                                                                                                               \
     }
-    *found = k;
-    return i;
-}
 
-AVX512 static npy_intp pick4_512(const char *x, const char *flags, npy_intp n, char *out, npy_intp room, npy_intp *found)
-{
-    npy_intp i = 0, k = 0;
-    for (; i + 64 <= n && k + 64 <= room; i += 64) {
-        uint64_t bits = flag_bits(flags + i);
-        for (int part = 0; part < 4; part++, bits >>= 16) {
-            const __mmask16 lanes = (__mmask16)bits;
-            const __m512i v = _mm512_loadu_si512(x + 4 * (i + 16 * part));
-            _mm512_storeu_si512(out + 4 * k, _mm512_maskz_compress_epi32(lanes, v));
-            k += __builtin_popcount(lanes);
-        }
-    }
-    *found = k;
-    return i;
-}
+DEFINE_PICK(pick8_512, uint64_t, 8, _mm512_maskz_compress_epi64)
+DEFINE_PICK(pick4_512, uint32_t, 16, _mm512_maskz_compress_epi32)
 #else
 #define WIDE 0
 #endif
@@ -158,8 +147,8 @@ int thn_offsets(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp 
 {
     const ThnReadInt get = typenum == NPY_INT64 ? NULL : thn_int_reader(typenum);
 #if WIDE
-    const int bytes = typenum == NPY_INT64 ? 8 : typenum == NPY_INT32 ? 4 : 0;
-    if (bytes && step == bytes && n >= 8 && wide_registers()) {
+    const int bytes = wide_indices(typenum, step, n);
+    if (bytes) {
         return offsets_512(p, bytes, n, size, size, stride, add, offsets);
     }
 #endif
@@ -173,8 +162,8 @@ int thn_all_within(int typenum, const char *p, npy_intp step, npy_intp n, npy_in
     const ThnReadInt get = thn_int_reader(typenum);
     int bad = 0;
 #if WIDE
-    const int bytes = typenum == NPY_INT64 ? 8 : typenum == NPY_INT32 ? 4 : 0;
-    if (bytes && step == bytes && n >= 8 && wide_registers()) {
+    const int bytes = wide_indices(typenum, step, n);
+    if (bytes) {
         return offsets_512(p, bytes, n, high, -low, 0, 0, NULL);
     }
 #endif

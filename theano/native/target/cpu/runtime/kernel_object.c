@@ -2,6 +2,7 @@
 #include "vm.h"
 #include "plan.h"
 
+#include <structmember.h>
 #if defined(_WIN32)
 #include <windows.h>
 #else
@@ -122,35 +123,20 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNU
     KernelObject *self = (KernelObject *)type->tp_alloc(type, 0);
     THN_NULL_UNLESS(self);
     ThnKernel *k = &self->k;
-    Py_INCREF(symbol);
-    self->symbol = symbol;
-    Py_INCREF(library);
-    self->library = library;
-    k->fn = table;
-    k->n_outer = n_outer;
-    k->n_inner = n_inner;
-    k->nin = (int)nin;
-    k->nout = (int)nout;
-    k->nonempty = nonempty;
-    k->ordered = ordered;
-    k->cost = cost;
-    k->in = thn_alloc(((size_t)nin + 1) * sizeof(ThnKernelIn));
-    k->out = thn_alloc(((size_t)nout + 1) * sizeof(ThnKernelOut));
-    if (!k->in || !k->out) {
+    self->symbol = Py_NewRef(symbol);
+    self->library = Py_NewRef(library);
+    *k = (ThnKernel){table, n_outer, n_inner, (int)nin, (int)nout, nonempty, ordered, cost,
+                     thn_alloc(((size_t)nin + 1) * sizeof(ThnKernelIn)), thn_alloc(((size_t)nout + 1) * sizeof(ThnKernelOut))};
+    int r = k->in && k->out ? 0 : -1;
+    for (Py_ssize_t i = 0; i < nin && r == 0; i++) {
+        r = parse_in(PyTuple_GET_ITEM(inputs, i), &k->in[i], n_outer + n_inner);
+    }
+    for (Py_ssize_t o = 0; o < nout && r == 0; o++) {
+        r = parse_out(PyTuple_GET_ITEM(outputs, o), &k->out[o], k);
+    }
+    if (r < 0) {
         Py_DECREF(self);
         return NULL;
-    }
-    for (Py_ssize_t i = 0; i < nin; i++) {
-        if (parse_in(PyTuple_GET_ITEM(inputs, i), &k->in[i], n_outer + n_inner) < 0) {
-            Py_DECREF(self);
-            return NULL;
-        }
-    }
-    for (Py_ssize_t o = 0; o < nout; o++) {
-        if (parse_out(PyTuple_GET_ITEM(outputs, o), &k->out[o], k) < 0) {
-            Py_DECREF(self);
-            return NULL;
-        }
     }
     return (PyObject *)self;
 }
@@ -171,22 +157,16 @@ static PyObject *kernel_repr(KernelObject *self)
     return PyUnicode_FromFormat("<Kernel %U, %d inputs, %d outputs>", self->symbol, self->k.nin, self->k.nout);
 }
 
-static PyObject *kernel_get_symbol(KernelObject *self, void *Py_UNUSED(closure))
-{
-    Py_INCREF(self->symbol);
-    return self->symbol;
-}
-
-static PyGetSetDef kernel_getset[] = {
-    {"symbol", (getter)kernel_get_symbol, NULL, "Name of the kernel's table in its library.", NULL},
-    {NULL, NULL, NULL, NULL, NULL},
+static PyMemberDef kernel_members[] = {
+    {"symbol", T_OBJECT, offsetof(KernelObject, symbol), READONLY, "Name of the kernel's table in its library."},
+    {NULL, 0, 0, 0, NULL},
 };
 
 static PyType_Slot kernel_slots[] = {
     {Py_tp_new, kernel_new},
     {Py_tp_dealloc, kernel_dealloc},
     {Py_tp_repr, kernel_repr},
-    {Py_tp_getset, kernel_getset},
+    {Py_tp_members, kernel_members},
     {Py_tp_doc, "Kernel(library, symbol, n_outer, n_inner, inputs, outputs, nonempty, ordered, cost)\n--\n\n"
                 "A compiled kernel."},
     {0, NULL},
@@ -397,9 +377,7 @@ THN_INSTRUCTION(position_kernel, op_check, position_kernel_prepare, position_ker
 static PyObject *set_threads(PyObject *Py_UNUSED(self), PyObject *arg)
 {
     const long n = PyLong_AsLong(arg);
-    if (n == -1 && PyErr_Occurred()) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(n != -1 || !PyErr_Occurred());
     thn_set_threads((int)(n > 1024 ? 1024 : n));
     Py_RETURN_NONE;
 }

@@ -84,7 +84,8 @@ static int64_t asked(int letter, int space, const void *answer)
     return at_least_1((int64_t)(n + (space != INT_SPACE)));
 }
 
-/* Runs a routine; `sizes`, where not NULL: numbers of the workspaces whose size it does not tell. Returns its info. */
+/* Runs a routine; `sizes`, where not NULL: numbers of the workspaces whose size it does not tell. Returns its info. Those of real
+ * types have no real workspace of their own: it is taken out of the list. */
 static int64_t run(int routine, int letter, const void *const *list, const int64_t *sizes)
 {
     double answers[N_SPACES][2] = {{0}};
@@ -93,18 +94,22 @@ static int64_t run(int routine, int letter, const void *const *list, const int64
     const int64_t query = -1;
     int asks = 0, used[N_SPACES] = {0}, failed = 0;
     for (int pass = 0; pass < 2; pass++) {
-        const void *a[MOST_ARGUMENTS];
-        for (int i = 0; i < MOST_ARGUMENTS; i++) {
-            a[i] = list[i] == INFO ? &info : list[i];
+        const void *a[MOST_ARGUMENTS] = {NULL};
+        for (int i = 0, n = 0; i < MOST_ARGUMENTS; i++) {
+            if (letter < THN_C && (list[i] == RWORK || list[i] == LRWORK)) {
+                continue;
+            }
+            a[n] = list[i] == INFO ? &info : list[i];
             for (int k = 0; k < N_SPACES; k++) {
                 if (list[i] == &spaces[k]) {
-                    a[i] = pass ? (const void *)memory[k] : answers[k];
+                    a[n] = pass ? (const void *)memory[k] : answers[k];
                     used[k] = 1;
                 } else if (list[i] == &lengths[k]) {
-                    a[i] = pass ? &given[k] : &query;
+                    a[n] = pass ? &given[k] : &query;
                     asks = 1;
                 }
             }
+            n++;
         }
         if (pass == 0 && (used[WORK_SPACE] || asks)) {
             call(routine, letter, a);
@@ -382,7 +387,6 @@ typedef struct {
     char side, uplo, trans, diag;
     ThnDense a, b;
     const int64_t *pivots;
-    int64_t part;
 } Triangular;
 
 #define PART 128 /* right sides of a task */
@@ -416,47 +420,40 @@ static void trsm_right(const Triangular *t, ThnDense a, ThnDense b)
     trsm_right(t, block(letter, a, then, then, rest, rest), columns);
 }
 
-/* A task's part of the right sides. */
-static ThnDense part_of(const Triangular *t, long task)
+/* Some of the right sides. */
+static ThnDense part_of(const Triangular *t, int64_t start, int64_t stop)
 {
-    const int64_t start = task * t->part, left = (t->side == 'L' ? t->b.cols : t->b.rows) - start;
-    const int64_t length = left < t->part ? left : t->part;
-    return t->side == 'L' ? block(t->letter, t->b, 0, start, t->b.rows, length)
-                          : block(t->letter, t->b, start, 0, length, t->b.cols);
+    return t->side == 'L' ? block(t->letter, t->b, 0, start, t->b.rows, stop - start)
+                          : block(t->letter, t->b, start, 0, stop - start, t->b.cols);
 }
 
-static void trsm_task(void *ctx, long task)
+static int trsm_some(void *ctx, npy_intp start, npy_intp stop)
 {
     const Triangular *t = ctx;
-    if (t->side == 'L') {
-        library_trsm(t, t->a, part_of(t, task));
-    } else {
-        trsm_right(t, t->a, part_of(t, task));
-    }
+    (t->side == 'L' ? library_trsm : trsm_right)(t, t->a, part_of(t, start, stop));
+    return 0;
 }
 
-static void run_parts(Triangular *t, thn_task_fn fn)
+static void run_parts(Triangular *t, thn_range_fn fn)
 {
-    const int64_t length = t->part = t->side == 'L' ? t->b.cols : t->b.rows;
-    if ((double)t->a.rows * (double)t->a.rows * (double)length > 1e6 && length >= PART) {
-        t->part = length < MANY ? PART : 2 * PART;
-    }
+    const int64_t length = t->side == 'L' ? t->b.cols : t->b.rows, part = length < MANY ? PART : 2 * PART;
+    const int cut = (double)t->a.rows * (double)t->a.rows * (double)length > 1e6 && length >= PART;
     const int held = thn_blas_hold();
-    thn_parallel(length ? (long)((length + t->part - 1) / t->part) : 0, fn, t);
+    thn_parallel_ranges(length, cut ? part : length, fn, t);
     thn_blas_let_go(held);
 }
 
 void thn_trsm(int letter, char side, char uplo, char trans, char diag, ThnDense a, ThnDense b)
 {
     Triangular t = {.letter = letter, .side = side, .uplo = uplo, .trans = trans, .diag = diag, .a = a, .b = b};
-    run_parts(&t, trsm_task);
+    run_parts(&t, trsm_some);
 }
 
 /* The rows' turn through both factors and the exchanges, last first. */
-static void right_task(void *ctx, long task)
+static int right_some(void *ctx, npy_intp start, npy_intp stop)
 {
     Triangular t = *(const Triangular *)ctx;
-    const ThnDense x = part_of(&t, task);
+    const ThnDense x = part_of(&t, start, stop);
     const size_t bytes = (size_t)(x.rows * item_of[t.letter]), step = (size_t)(x.ld * item_of[t.letter]);
     t.uplo = 'U';
     t.diag = 'N';
@@ -475,29 +472,25 @@ static void right_task(void *ctx, long task)
             done += n;
         }
     }
+    return 0;
 }
 
 void thn_getrs_right(int letter, ThnDense lu, const int64_t *pivots, ThnDense b)
 {
     Triangular t = {.letter = letter, .side = 'R', .trans = 'N', .a = lu, .b = b, .pivots = pivots};
-    run_parts(&t, right_task);
+    run_parts(&t, right_some);
 }
 
 int64_t thn_syevd(int letter, char jobz, char uplo, ThnDense a, void *w)
 {
-    return letter < THN_C
-               ? RUN(SYEVD, letter, NULL, &jobz, &uplo, &a.rows, a.data, &a.ld, w, WORK, LWORK, IWORK, LIWORK, INFO)
-               : RUN(SYEVD, letter, NULL, &jobz, &uplo, &a.rows, a.data, &a.ld, w, WORK, LWORK, RWORK, LRWORK, IWORK, LIWORK,
-                     INFO);
+    return RUN(SYEVD, letter, NULL, &jobz, &uplo, &a.rows, a.data, &a.ld, w, WORK, LWORK, RWORK, LRWORK, IWORK, LIWORK, INFO);
 }
 
 int64_t thn_sygvd(int letter, char jobz, char uplo, ThnDense a, ThnDense b, void *w)
 {
     const int64_t kind = 1;
-    return letter < THN_C ? RUN(SYGVD, letter, NULL, &kind, &jobz, &uplo, &a.rows, a.data, &a.ld, b.data, &b.ld, w, WORK, LWORK,
-                                IWORK, LIWORK, INFO)
-                          : RUN(SYGVD, letter, NULL, &kind, &jobz, &uplo, &a.rows, a.data, &a.ld, b.data, &b.ld, w, WORK, LWORK,
-                                RWORK, LRWORK, IWORK, LIWORK, INFO);
+    return RUN(SYGVD, letter, NULL, &kind, &jobz, &uplo, &a.rows, a.data, &a.ld, b.data, &b.ld, w, WORK, LWORK, RWORK, LRWORK, IWORK,
+               LIWORK, INFO);
 }
 
 int64_t thn_gesdd(int letter, char jobz, ThnDense a, void *s, ThnDense u, ThnDense vt)
@@ -507,10 +500,8 @@ int64_t thn_gesdd(int letter, char jobz, ThnDense a, void *s, ThnDense u, ThnDen
     const int64_t real = jobz == 'N' ? 7 * small
                          : small * (5 * small + 7 > 2 * large + 2 * small + 1 ? 5 * small + 7 : 2 * large + 2 * small + 1);
     const int64_t sizes[N_SPACES] = {0, at_least_1(8 * small), at_least_1(real)};
-    return letter < THN_C ? RUN(GESDD, letter, sizes, &jobz, &a.rows, &a.cols, a.data, &a.ld, s, u.data, &u.ld, vt.data, &vt.ld,
-                                WORK, LWORK, IWORK, INFO)
-                          : RUN(GESDD, letter, sizes, &jobz, &a.rows, &a.cols, a.data, &a.ld, s, u.data, &u.ld, vt.data, &vt.ld,
-                                WORK, LWORK, RWORK, IWORK, INFO);
+    return RUN(GESDD, letter, sizes, &jobz, &a.rows, &a.cols, a.data, &a.ld, s, u.data, &u.ld, vt.data, &vt.ld, WORK, LWORK, RWORK,
+               IWORK, INFO);
 }
 
 int64_t thn_geqrf(int letter, ThnDense a, void *tau)

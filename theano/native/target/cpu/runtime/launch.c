@@ -19,6 +19,12 @@ thn_intp thn_worth(double work, thn_intp most)
     return n < most ? n : most;
 }
 
+thn_intp thn_share(double work, thn_intp n)
+{
+    const thn_intp parts = thn_worth(work, n);
+    return n > 0 ? (n + parts - 1) / parts : 1;
+}
+
 /* ---- elementwise */
 
 /* Rows [r0, r1) of the loops around the innermost dim, elements [e0, e1) of each. */
@@ -60,113 +66,56 @@ static int is_transposed(const ThnPlan *p, thn_intp n0)
     return 0;
 }
 
-/* The same through buffers, in tiles of several rows. */
-static int elem_range_tiled(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, thn_intp e1)
-{
-    const ThnKernel *k = p->k;
-    const Dims *g = &p->outer;
-    const int ops = n_ops(k), last = g->n - 1;
-    char *ptr[THN_KMAXOPS], *q[THN_KMAXOPS];
-    thn_intp s1[THN_KMAXOPS], idx[THN_KMAXDIM + 2];
-    size_t at[THN_KMAXOPS], bytes = 0;
-    for (int op = 0; op < ops; op++) {
-        at[op] = bytes;
-        bytes += p->through[op] ? (size_t)TILE_ROWS * TILE_COLUMNS * itemsize_of(k, op) : 0;
-    }
-    char *buf = thn_buffer_alloc(bytes);
-    if (!buf) {
-        return -1;
-    }
-    for (thn_intp r = r0, rows; r < r1; r += rows) {
-        memcpy(ptr, p->ptr, ops * sizeof(char *));
-        thn_seek(g, last, r, ops, ptr, idx);
-        const thn_intp left = g->shape[last - 1] - r % g->shape[last - 1];
-        rows = left < TILE_ROWS ? left : TILE_ROWS;
-        rows = rows < r1 - r ? rows : r1 - r;
-        for (thn_intp e = e0; e < e1; e += TILE_COLUMNS) {
-            const thn_intp m = e1 - e < TILE_COLUMNS ? e1 - e : TILE_COLUMNS;
-            for (int op = 0; op < ops; op++) {
-                const thn_intp *s = g->strides + op * g->cap, size = itemsize_of(k, op);
-                q[op] = ptr[op] + e * s[last];
-                s1[op] = s[last - 1];
-                if (p->through[op]) {
-                    char *b = buf + at[op];
-                    if (op < k->nin) {
-                        thn_copy_2d((int)size, b, m * size, size, q[op], s[last - 1], s[last], rows, m);
-                    }
-                    q[op] = b;
-                    s1[op] = m * size;
-                }
-            }
-            k->fn->elem(q, s1, rows, m);
-            for (int op = k->nin; op < ops; op++) {
-                const thn_intp *s = g->strides + op * g->cap, size = itemsize_of(k, op);
-                if (p->through[op]) {
-                    thn_copy_2d((int)size, ptr[op] + e * s[last], s[last - 1], s[last], q[op], m * size, size, rows, m);
-                }
-            }
-        }
-    }
-    thn_buffer_free(buf);
-    return 0;
-}
-
-/* The same through buffers. With p->flat, rows are taken together as far as they fit. */
+/* The same through buffers, in tiles: of several rows where an operand lies transposed, else of one, or, with p->flat, of as many
+ * short ones as fit, which are taken as one. */
 static int elem_range_buffered(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, thn_intp e1)
 {
     const ThnKernel *k = p->k;
     const Dims *g = &p->outer;
     const int ops = n_ops(k), last = g->n - 1;
-    char *ptr[THN_KMAXOPS], *q[THN_KMAXOPS];
-    thn_intp zero[THN_KMAXOPS] = {0}, idx[THN_KMAXDIM + 2];
     const thn_intp n0 = e1 - e0;
-    if (is_transposed(p, n0)) {
-        return elem_range_tiled(p, r0, r1, e0, e1);
+    const int transposed = is_transposed(p, n0), together = !transposed && p->flat && n0 < BUFFER / 2 && n0 == g->shape[last];
+    const thn_intp columns = transposed ? TILE_COLUMNS : BUFFER, most = transposed ? TILE_ROWS : together ? BUFFER / n0 : 1;
+    char *ptr[THN_KMAXOPS], *q[THN_KMAXOPS];
+    thn_intp s1[THN_KMAXOPS] = {0}, idx[THN_KMAXDIM + 2], rows;
+    size_t at[THN_KMAXOPS], bytes = 0;
+    for (int op = 0; op < ops; op++) {
+        ptr[op] = p->ptr[op] + e0 * g->strides[op * g->cap + last];
+        at[op] = bytes;
+        bytes += p->through[op] || together ? (size_t)(transposed ? TILE_ROWS * TILE_COLUMNS : BUFFER) * itemsize_of(k, op) : 0;
     }
-    const int together = p->flat && n0 < BUFFER / 2 && n0 == g->shape[last];
-    char *buf = thn_buffer_alloc((size_t)ops * BUFFER * 16);
+    char *buf = thn_buffer_alloc(bytes);
     if (!buf) {
         return -1;
     }
-    for (int op = 0; op < ops; op++) {
-        ptr[op] = p->ptr[op] + e0 * g->strides[op * g->cap + last];
-    }
     thn_seek(g, last, r0, ops, ptr, idx);
-    for (thn_intp r = r0; r < r1;) {
-        thn_intp rows = 1;
-        if (together) {
-            const thn_intp left = thn_left(g, last, idx);
-            rows = BUFFER / n0;
-            rows = rows < left ? rows : left;
-            rows = rows < r1 - r ? rows : r1 - r;
-        }
-        for (thn_intp e = 0; e < n0; e += BUFFER) {
-            const thn_intp m = n0 - e < BUFFER ? n0 - e : BUFFER;
+    for (thn_intp r = r0; r < r1; r += rows) {
+        rows = thn_left(g, last, idx);
+        rows = rows < most ? rows : most;
+        rows = rows < r1 - r ? rows : r1 - r;
+        for (thn_intp e = 0; e < n0; e += columns) {
+            const thn_intp m = n0 - e < columns ? n0 - e : columns;
             for (int op = 0; op < ops; op++) {
-                const thn_intp *s = g->strides + op * g->cap;
-                const thn_intp size = itemsize_of(k, op), sr = last > 0 ? s[last - 1] : 0;
-                const int constant = is_constant_elem(k, op);
+                const thn_intp *s = g->strides + op * g->cap, size = itemsize_of(k, op), sr = last > 0 ? s[last - 1] : 0;
                 q[op] = ptr[op] + e * s[last];
-                if (p->through[op] || (rows > 1 && !constant)) {
-                    char *b = buf + (size_t)op * BUFFER * 16;
+                s1[op] = transposed ? sr : 0;
+                if (p->through[op] || (together && rows > 1 && !is_constant_elem(k, op))) {
                     if (op < k->nin) {
-                        thn_copy_2d((int)size, b, m * size, size, q[op], sr, s[last], rows, m);
+                        thn_copy_2d((int)size, buf + at[op], m * size, size, q[op], sr, s[last], rows, m);
                     }
-                    q[op] = b;
+                    q[op] = buf + at[op];
+                    s1[op] = transposed ? m * size : 0;
                 }
             }
-            k->fn->elem(q, zero, 1, rows * m);
+            k->fn->elem(q, s1, transposed ? rows : 1, transposed ? m : rows * m);
             for (int op = k->nin; op < ops; op++) {
-                const thn_intp *s = g->strides + op * g->cap;
-                const thn_intp size = itemsize_of(k, op), sr = last > 0 ? s[last - 1] : 0;
-                char *b = buf + (size_t)op * BUFFER * 16;
-                if (q[op] == b) {
-                    thn_copy_2d((int)size, ptr[op] + e * s[last], sr, s[last], b, m * size, size, rows, m);
+                const thn_intp *s = g->strides + op * g->cap, size = itemsize_of(k, op), sr = last > 0 ? s[last - 1] : 0;
+                if (q[op] == buf + at[op]) {
+                    thn_copy_2d((int)size, ptr[op] + e * s[last], sr, s[last], q[op], m * size, size, rows, m);
                 }
             }
         }
-        r += rows;
-        if (r < r1) {
+        if (r + rows < r1) {
             thn_skip(g, last, rows, ops, ptr, idx);
         }
     }
@@ -199,66 +148,48 @@ void thn_elem_apart(const ThnPlan *p)
     }
 }
 
-static void elem_task(void *ctx, long task)
+static int elem_part(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, thn_intp e1)
 {
-    Launch *l = ctx;
-    const ThnPlan *p = l->p;
-    const thn_intp n0 = p->outer.shape[p->outer.n - 1], rows = p->rows / n0;
-    thn_intp r0 = 0, r1 = rows, e0 = 0, e1 = n0;
-    if (l->by_inner) {
-        e0 = task * l->unit;
-        e1 = e0 + l->unit < n0 ? e0 + l->unit : n0;
+    if (p->mode == RUN_ELEM_BUFFERED) {
+        return elem_range_buffered(p, r0, r1, e0, e1);
     }
-    else {
-        r0 = task * l->unit;
-        r1 = r0 + l->unit < rows ? r0 + l->unit : rows;
-    }
-    if (p->mode == RUN_ELEM) {
-        elem_range(p, r0, r1, e0, e1);
-    }
-    else if (elem_range_buffered(p, r0, r1, e0, e1) < 0) {
-        l->failed = 1;
-    }
+    elem_range(p, r0, r1, e0, e1);
+    return 0;
+}
+
+static int elem_rows(void *ctx, thn_intp r0, thn_intp r1)
+{
+    const ThnPlan *p = ctx;
+    return elem_part(p, r0, r1, 0, p->outer.shape[p->outer.n - 1]);
+}
+
+static int elem_columns(void *ctx, thn_intp e0, thn_intp e1)
+{
+    const ThnPlan *p = ctx;
+    return elem_part(p, 0, p->rows / p->outer.shape[p->outer.n - 1], e0, e1);
 }
 
 static int run_elem(const ThnPlan *p)
 {
-    Launch l = {.p = p};
     const thn_intp n0 = p->outer.shape[p->outer.n - 1], rows = p->rows / n0;
     if (p->work < PARALLEL_WORK) {
-        l.ntasks = 1;
-        l.unit = rows;
+        return elem_part(p, 0, rows, 0, n0);
     }
-    else if (rows >= 32 || n0 < 8192) {
-        l.ntasks = thn_worth(p->work, rows);
-        l.unit = (rows + l.ntasks - 1) / l.ntasks;
-        l.ntasks = (rows + l.unit - 1) / l.unit;
+    if (rows >= 32 || n0 < 8192) {
+        return thn_parallel_ranges(rows, thn_share(p->work, rows), elem_rows, (void *)p);
     }
-    else {
-        l.by_inner = 1;
-        l.ntasks = thn_worth(p->work, n0 / 4096);
-        l.unit = ((n0 + l.ntasks - 1) / l.ntasks + 511) / 512 * 512;
-        l.ntasks = (n0 + l.unit - 1) / l.unit;
-    }
-    if (l.ntasks <= 1) {
-        elem_task(&l, 0);
-    }
-    else {
-        thn_parallel((long)l.ntasks, elem_task, &l);
-    }
-    return l.failed ? -1 : 0;
+    const thn_intp tasks = thn_worth(p->work, n0 / 4096);
+    return thn_parallel_ranges(n0, ((n0 + tasks - 1) / tasks + 511) / 512 * 512, elem_columns, (void *)p);
 }
 
 /* ---- row pipelines */
 
-static void rows_task(void *ctx, long task)
+static int run_rows(void *ctx, thn_intp r0, thn_intp r1)
 {
-    Launch *l = ctx;
-    const ThnPlan *p = l->p;
+    const ThnPlan *p = ctx;
     const ThnKernel *k = p->k;
     const Dims *g = &p->outer;
     const int ops = n_ops(k);
-    const thn_intp r0 = task * l->unit, r1 = r0 + l->unit < p->rows ? r0 + l->unit : p->rows;
     char *ptr[THN_KMAXOPS], *q[THN_KMAXOPS], *buf = NULL;
     thn_intp s1[THN_KMAXOPS], sb[THN_KMAXOPS], idx[THN_KMAXDIM + 2];
     thn_intp tile = 1;
@@ -274,8 +205,7 @@ static void rows_task(void *ctx, long task)
         tile = tile < 1 ? 1 : tile > 64 ? 64 : tile;
         buf = thn_buffer_alloc((size_t)ops * tile * p->inner * widest);
         if (!buf) {
-            l->failed = 1;
-            return;
+            return -1;
         }
     }
     memcpy(ptr, p->ptr, ops * sizeof(char *));
@@ -310,16 +240,7 @@ static void rows_task(void *ctx, long task)
         }
     }
     thn_buffer_free(buf);
-}
-
-static int run_rows(const ThnPlan *p)
-{
-    Launch l = {.p = p};
-    l.ntasks = thn_worth(p->work, p->rows);
-    l.unit = (p->rows + l.ntasks - 1) / l.ntasks;
-    l.ntasks = (p->rows + l.unit - 1) / l.unit;
-    thn_parallel((long)l.ntasks, rows_task, &l);
-    return l.failed ? -1 : 0;
+    return 0;
 }
 
 int thn_plan_run(const ThnPlan *p)
@@ -331,7 +252,7 @@ int thn_plan_run(const ThnPlan *p)
     switch (p->mode) {
     case RUN_ELEM:
     case RUN_ELEM_BUFFERED: return run_elem(p);
-    case RUN_ROWS: return run_rows(p);
+    case RUN_ROWS: return thn_parallel_ranges(p->rows, thn_share(p->work, p->rows), run_rows, (void *)p);
     case RUN_REDUCE: return thn_run_reduce(p);
     case RUN_COLUMNS: return thn_run_columns(p);
     default: return 0;

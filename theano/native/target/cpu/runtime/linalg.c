@@ -2,8 +2,6 @@
 #include "linalg.h"
 #include "threads.h"
 
-#include <stdatomic.h>
-
 /* Above this many multiply-adds the library may use its own threads. */
 #define THREADED_WORK 2e8
 /* What a task copies. */
@@ -126,24 +124,20 @@ int thn_all_finite(const ThnCell *a)
 typedef struct {
     const ThnCell *a;
     char *dst;
-    npy_intp step; /* rows of a task */
     int finite;
-    atomic_int found;
 } Copy;
 
-static void copy_task(void *ctx, long task)
+static int copy_some(void *ctx, npy_intp start, npy_intp stop)
 {
-    Copy *c = ctx;
+    const Copy *c = ctx;
     const ThnCell *a = c->a;
-    const npy_intp start = task * c->step, left = a->dims[0] - start, cols = a->ndim > 1 ? a->dims[1] : 1;
-    npy_intp dims[2] = {left < c->step ? left : c->step, cols}, strides[2] = {cols * a->itemsize, a->itemsize};
+    const npy_intp cols = a->ndim > 1 ? a->dims[1] : 1;
+    npy_intp dims[2] = {stop - start, cols}, strides[2] = {cols * a->itemsize, a->itemsize};
     char *dst = c->dst + start * strides[0];
     thn_copy_strided(a->ndim, dims, dst, strides, a->data + start * a->strides[0], a->strides, a->itemsize);
     /* The copy is near. */
     ThnCell part = {.data = dst, .dims = dims, .strides = strides, .ndim = a->ndim, .typenum = a->typenum};
-    if (c->finite && !thn_all_finite(&part)) {
-        atomic_store_explicit(&c->found, 1, memory_order_relaxed);
-    }
+    return c->finite && !thn_all_finite(&part) ? -1 : 0;
 }
 
 int thn_copy_finite(const ThnCell *a, char *dst, int finite)
@@ -152,10 +146,8 @@ int thn_copy_finite(const ThnCell *a, char *dst, int finite)
     if (bytes == 0) {
         return 1;
     }
-    const npy_intp step = (rows * COPY_BYTES + bytes - 1) / bytes;
-    Copy c = {.a = a, .dst = dst, .step = step, .finite = finite};
-    thn_parallel((long)((rows + step - 1) / step), copy_task, &c);
-    return !c.found;
+    Copy c = {a, dst, finite};
+    return thn_parallel_ranges(rows, (rows * COPY_BYTES + bytes - 1) / bytes, copy_some, &c) == 0;
 }
 
 int thn_not_finite(ThnFrame *f)

@@ -18,9 +18,7 @@ static PyObject *pool_stats(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(unuse
 static PyObject *set_bytes(PyObject *arg, void (*set)(size_t))
 {
     size_t n = PyLong_AsSize_t(arg);
-    if (n == (size_t)-1 && PyErr_Occurred()) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(n != (size_t)-1 || !PyErr_Occurred());
     set(n);
     Py_RETURN_NONE;
 }
@@ -70,12 +68,14 @@ PyMODINIT_FUNC PyInit__runtime(void)
     /* Cells, programs and the pool's lists are guarded by the lock, which a free-threaded Python turns on when it reads this. */
     PyUnstable_Module_SetGIL(m, Py_MOD_GIL_USED);
 #endif
-    if (thn_instructions_init(m) < 0 || thn_cells_init() < 0 || thn_program_init(m) < 0 || thn_fastcall_init(m) < 0 || thn_blas_init(m) < 0
-        || thn_lapack_init(m) < 0
-        || thn_launch_init(m) < 0
-        || thn_conv_init(m) < 0 || thn_collective_init(m) < 0) {
-        Py_DECREF(m);
-        return NULL;
+    static int (*const inits[])(PyObject *) = {thn_instructions_init, thn_program_init, thn_fastcall_init, thn_blas_init,
+                                               thn_lapack_init, thn_launch_init, thn_conv_init, thn_collective_init};
+    int r = thn_cells_init();
+    for (size_t i = 0; i < sizeof inits / sizeof *inits && r == 0; i++) {
+        r = inits[i](m);
+    }
+    if (r < 0) {
+        Py_CLEAR(m);
     }
     return m;
 }

@@ -186,7 +186,6 @@ typedef struct {
     double alpha, beta;
     Shape shape;
     npy_intp item, depth, cols, panels;
-    npy_intp part;               /* panels a task takes */
 } Product;
 
 /* Columns [skip, skip + n) of a tile of m rows: c = alpha * tile + beta * z, at a row and column of c and z. */
@@ -252,15 +251,15 @@ static void multiply_panel(const Product *p, npy_intp slab, npy_intp panel)
     }
 }
 
-static void product_task(void *ctx, long task)
+static int multiply_panels(void *ctx, npy_intp p0, npy_intp p1)
 {
     const Product *p = ctx;
-    const npy_intp p0 = task * p->part, p1 = p0 + p->part < p->panels ? p0 + p->part : p->panels;
     for (npy_intp slab = 0; slab < p->depth; slab += DEPTH) {
         for (npy_intp panel = p0; panel < p1; panel++) {
             multiply_panel(p, slab, panel);
         }
     }
+    return 0;
 }
 
 static void run_product(Product p, int typenum, const void *alpha, const void *beta)
@@ -278,8 +277,7 @@ static void run_product(Product p, int typenum, const void *alpha, const void *b
         /* As many for each of two or four threads. */
         tasks = (tasks + 3) / 4 * 4;
     }
-    p.part = (p.panels + tasks - 1) / tasks;
-    thn_parallel((long)((p.panels + p.part - 1) / p.part), product_task, &p);
+    thn_parallel_ranges(p.panels, (p.panels + tasks - 1) / tasks, multiply_panels, &p);
 }
 
 int thn_low_product(int typenum, const ThnMatrix *a, const ThnMatrix *b, const ThnMatrix *c, const void *alpha, const void *beta)

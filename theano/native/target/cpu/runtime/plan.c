@@ -10,11 +10,8 @@
 static size_t layout_length(const ThnKernel *k)
 {
     size_t n = 0;
-    for (int i = 0; i < k->nin; i++) {
-        n += 2 * (size_t)k->in[i].rank;
-    }
-    for (int o = 0; o < k->nout; o++) {
-        n += 2 * (size_t)k->out[o].rank;
+    for (int op = 0; op < n_ops(k); op++) {
+        n += 2 * (size_t)(op < k->nin ? k->in[op].rank : k->out[op - k->nin].rank);
     }
     return n;
 }
@@ -67,11 +64,18 @@ void thn_kernel_out_dims(const ThnKernel *k, int o, const thn_intp *shape, thn_i
     }
 }
 
-/* Stride of operand `i` (an input) along iteration dim d. */
-static inline thn_intp in_stride(const ThnKernel *k, int i, int d, const ThnArg *in)
+thn_intp thn_stride_along(const ThnKernel *k, int op, int d, const ThnArg *in, const ThnArg *out)
 {
-    const ThnKernelIn *op = &k->in[i];
-    return op->bcast >> d & 1 ? 0 : in[i].strides[op->axes[d]];
+    if (op < k->nin) {
+        return k->in[op].bcast >> d & 1 ? 0 : in[op].strides[k->in[op].axes[d]];
+    }
+    const ThnKernelOut *o = &k->out[op - k->nin];
+    for (int a = 0; a < o->rank; a++) {
+        if (o->dims[a] == d) {
+            return out[op - k->nin].strides[a];
+        }
+    }
+    return 0;
 }
 
 int thn_kernel_out_order(const ThnKernel *k, int o, const ThnArg *in, const thn_intp *shape, thn_intp *strides)
@@ -93,7 +97,7 @@ int thn_kernel_out_order(const ThnKernel *k, int o, const ThnArg *in, const thn_
                 break;
             }
             for (int i = 0; i < k->nin; i++) {
-                const thn_intp s1 = magnitude(in_stride(k, i, d1, in)), s2 = magnitude(in_stride(k, i, d2, in));
+                const thn_intp s1 = magnitude(thn_stride_along(k, i, d1, in, NULL)), s2 = magnitude(thn_stride_along(k, i, d2, in, NULL));
                 if (s1 != 0 && s2 != 0 && s1 != s2) {
                     swap = s1 < s2;
                     break;
@@ -160,7 +164,6 @@ static void sort_dims(Dims *g, int ops, int nin)
 static thn_intp fill_dims(Dims *g, const ThnKernel *k, const ThnArg *in, const ThnArg *out, const thn_intp *shape, int first,
                           int count)
 {
-    const int ops = n_ops(k);
     thn_intp total = 1;
     g->n = 0;
     for (int d = first; d < first + count; d++) {
@@ -169,19 +172,8 @@ static thn_intp fill_dims(Dims *g, const ThnKernel *k, const ThnArg *in, const T
             continue;
         }
         g->shape[g->n] = shape[d];
-        for (int i = 0; i < k->nin; i++) {
-            g->strides[i * g->cap + g->n] = in_stride(k, i, d, in);
-        }
-        for (int op = k->nin; op < ops; op++) {
-            const ThnKernelOut *o = &k->out[op - k->nin];
-            thn_intp s = 0;
-            for (int a = 0; a < o->rank; a++) {
-                if (o->dims[a] == d) {
-                    s = out[op - k->nin].strides[a];
-                    break;
-                }
-            }
-            g->strides[op * g->cap + g->n] = s;
+        for (int op = 0; op < n_ops(k); op++) {
+            g->strides[op * g->cap + g->n] = thn_stride_along(k, op, d, in, out);
         }
         g->n++;
     }
@@ -338,23 +330,15 @@ static void choose(ThnPlan *p)
 double thn_plan(const ThnKernel *k, const ThnArg *in, const ThnArg *out, const thn_intp *shape, ThnPlan *p)
 {
     const int ops = n_ops(k), cap = k->n_outer + k->n_inner + 2;
-    char *mem = (char *)(p + 1);
     p->k = k;
-    p->ptr = (char **)mem;
-    mem += ops * sizeof(char *);
-    p->outer.shape = (thn_intp *)mem;
-    mem += cap * sizeof(thn_intp);
-    p->in.shape = (thn_intp *)mem;
-    mem += cap * sizeof(thn_intp);
-    p->outer.strides = (thn_intp *)mem;
-    mem += (size_t)ops * cap * sizeof(thn_intp);
-    p->in.strides = (thn_intp *)mem;
-    mem += (size_t)ops * cap * sizeof(thn_intp);
-    p->s1 = (thn_intp *)mem;
-    mem += ops * sizeof(thn_intp);
-    p->layout = (thn_intp *)mem;
-    mem += layout_length(k) * sizeof(thn_intp);
-    p->through = (unsigned char *)mem;
+    p->ptr = (char **)(p + 1);
+    p->outer.shape = (thn_intp *)(p->ptr + ops);
+    p->in.shape = p->outer.shape + cap;
+    p->outer.strides = p->in.shape + cap;
+    p->in.strides = p->outer.strides + ops * cap;
+    p->s1 = p->in.strides + ops * cap;
+    p->layout = p->s1 + ops;
+    p->through = (unsigned char *)(p->layout + layout_length(k));
     p->outer.cap = p->in.cap = cap;
     p->buffered = p->flat = p->segmented = p->direct = 0;
     for (int i = 0; i < k->nin; i++) {

@@ -36,18 +36,6 @@ static inline int itemsize_of(const ThnKernel *k, int op)
     return op < k->nin ? k->in[op].itemsize : k->out[op - k->nin].itemsize;
 }
 
-/* A launch that is cut into tasks. */
-typedef struct Launch {
-    const ThnPlan *p;
-    thn_intp ntasks;
-    thn_intp unit;      /* rows, elements or columns a task takes */
-    int by_inner;       /* tasks cut the innermost dim */
-    char *acc;          /* partial results */
-    thn_intp chunk, nchunks, blocks;
-    char **row_ptr;
-    atomic_int failed;
-} Launch;
-
 #define PARALLEL_WORK 60000.0     /* ns of work below which nothing is split */
 
 /* Elements of all operands of a row that lie apart and are copied to the stack. */
@@ -85,8 +73,12 @@ static inline int is_row_operand(const ThnKernel *k, int op)
     return (k->in[op].bcast & mask) == mask;
 }
 
+/* Byte stride of operand `op` along iteration dim d. */
+thn_intp thn_stride_along(const ThnKernel *k, int op, int d, const ThnArg *in, const ThnArg *out);
 /* Number of tasks that the work (ns) is worth, at most `most`. */
 thn_intp thn_worth(double work, thn_intp most);
+/* How long ranges of 0 .. n - 1 should be, at least 1, for as many as the work is worth. */
+thn_intp thn_share(double work, thn_intp n);
 int thn_run_reduce(const ThnPlan *p);
 int thn_run_columns(const ThnPlan *p);
 

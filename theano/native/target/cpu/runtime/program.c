@@ -9,9 +9,9 @@ PyTypeObject *thn_ProgramType;
 
 /* ---- construction */
 
-static int parse_ints(PyObject *seq, int **out, int *n, int limit, const char *what)
+int thn_parse_ints(PyObject *seq, int **out, int *n, long least, long limit, const char *who, const char *what)
 {
-    THN_OWNED PyObject *fast = PySequence_Fast(seq, "expected a sequence of cell numbers");
+    THN_OWNED PyObject *fast = PySequence_Fast(seq, "expected a sequence of integers");
     THN_NEED(fast);
     Py_ssize_t len = PySequence_Fast_GET_SIZE(fast);
     THN_NEED(*out = thn_alloc(sizeof(int) * (size_t)len));
@@ -19,7 +19,7 @@ static int parse_ints(PyObject *seq, int **out, int *n, int limit, const char *w
     for (Py_ssize_t i = 0; i < len; i++) {
         long v = PyLong_AsLong(PySequence_Fast_GET_ITEM(fast, i));
         THN_TRY(v == -1 && PyErr_Occurred() ? -1 : 0);
-        THN_RAISE_IF(v < 0 || v >= limit, PyExc_ValueError, "%s: cell %ld is not in 0..%d", what, v, limit - 1);
+        THN_RAISE_IF(v < least || v >= limit, PyExc_ValueError, "%s: %s %ld is not in %ld..%ld", who, what, v, least, limit - 1);
         (*out)[i] = (int)v;
     }
     return 0;
@@ -68,30 +68,30 @@ static int parse_instr(ThnProgram *p, PyObject *spec, ThnInstr *ins)
 {
     PyObject *ins_seq, *outs_seq, *params, *free_seq = NULL, *shown_seq = NULL;
     const char *name;
+    ins->index = (int)(ins - p->instrs);
     ins->node_index = -1;
     THN_RAISE_IF(!PyTuple_Check(spec), PyExc_TypeError, "an instruction is a tuple (opname, ins, outs, params, node_index, free, shown)");
     THN_NEED(PyArg_ParseTuple(spec, "sOOO|iOO", &name, &ins_seq, &outs_seq, &params, &ins->node_index, &free_seq, &shown_seq));
     const ThnOpDef *def = thn_find_op(name);
     THN_RAISE_IF(!def, PyExc_NotImplementedError, "the runtime has no instruction '%s'", name);
-    if (parse_ints(ins_seq, &ins->ins, &ins->nin, p->ncells, name) < 0
-        || parse_ints(outs_seq, &ins->outs, &ins->nout, p->ncells, name) < 0
-        || (free_seq && parse_ints(free_seq, &ins->frees, &ins->nfree, p->ncells, name) < 0)
-        || (shown_seq && parse_ints(shown_seq, &ins->shown, &ins->nshown, p->ncells, name) < 0)) {
-        return -1;
-    }
+    THN_TRY(thn_parse_ints(ins_seq, &ins->ins, &ins->nin, 0, p->ncells, name, "cell"));
+    THN_TRY(thn_parse_ints(outs_seq, &ins->outs, &ins->nout, 0, p->ncells, name, "cell"));
+    THN_TRY(free_seq ? thn_parse_ints(free_seq, &ins->frees, &ins->nfree, 0, p->ncells, name, "cell") : 0);
+    THN_TRY(shown_seq ? thn_parse_ints(shown_seq, &ins->shown, &ins->nshown, 0, p->ncells, name, "cell") : 0);
     ins->def = def;
-    Py_INCREF(params);
-    ins->params = params;
+    ins->params = Py_NewRef(params);
     return thn_parse_params(p, ins, params);
 }
 
-static int parse_cell_number(ThnProgram *p, PyObject *entry, const char *what)
+/* What an entry (cell, value) of a list says. */
+static int parse_cell_number(const ThnProgram *p, PyObject *entry, const char *what, int *cell)
 {
     THN_RAISE_IF(!PyTuple_Check(entry) || PyTuple_GET_SIZE(entry) < 2, PyExc_TypeError, "%s: expected a tuple (cell, value)", what);
     long v = PyLong_AsLong(PyTuple_GET_ITEM(entry, 0));
     THN_TRY(v == -1 && PyErr_Occurred() ? -1 : 0);
     THN_RAISE_IF(v < 0 || v >= p->ncells, PyExc_ValueError, "%s: there is no cell %ld", what, v);
-    return (int)v;
+    *cell = (int)v;
+    return 0;
 }
 
 static int check_storage(PyObject *s)
@@ -100,82 +100,66 @@ static int check_storage(PyObject *s)
     return 0;
 }
 
+static int parse_input(ThnProgram *p, PyObject *entry, ThnInput *in)
+{
+    THN_TRY(parse_cell_number(p, entry, "inputs", &in->cell));
+    THN_TRY(check_storage(PyTuple_GET_ITEM(entry, 1)));
+    in->storage = Py_NewRef(PyTuple_GET_ITEM(entry, 1));
+    in->destroyed = PyTuple_GET_SIZE(entry) > 2 ? PyObject_IsTrue(PyTuple_GET_ITEM(entry, 2)) : 0;
+    return in->destroyed < 0 ? -1 : 0;
+}
+
+static int parse_constant(ThnProgram *p, PyObject *entry, ThnConstant *constant)
+{
+    THN_TRY(parse_cell_number(p, entry, "constants", &constant->cell));
+    constant->value = Py_NewRef(PyTuple_GET_ITEM(entry, 1));
+    return 0;
+}
+
+static int parse_output(ThnProgram *p, PyObject *entry, ThnOutput *out)
+{
+    THN_TRY(parse_cell_number(p, entry, "outputs", &out->cell));
+    PyObject *storage = PyTuple_GET_ITEM(entry, 1);
+    THN_TRY(storage == Py_None ? 0 : check_storage(storage));
+    out->storage = storage == Py_None ? NULL : Py_NewRef(storage);
+    return 0;
+}
+
+static int parse_update(ThnProgram *p, PyObject *entry, ThnUpdate *u)
+{
+    THN_NEED(PyArg_ParseTuple(entry, "ii", &u->output, &u->input));
+    THN_RAISE_IF(u->output < 0 || u->output >= p->noutputs || u->input < 0 || u->input >= p->ninputs, PyExc_ValueError,
+                 "an update is (output position, input position)");
+    p->outputs[u->output].is_update = 1;
+    return 0;
+}
+
+/* Makes p->all of the entries of a list; p->count is how many of them may have to be freed. */
+#define PARSE_EACH(p, list, all, count, parse)                                                  \
+    THN_NEED(p->all = thn_alloc(sizeof *p->all * (size_t)PyList_GET_SIZE(list)));               \
+    for (int i = 0; i < PyList_GET_SIZE(list); i++) {                                           \
+        p->count = i + 1;                                                                       \
+        THN_TRY(parse(p, PyList_GET_ITEM(list, i), &p->all[i]));                                \
+    }
+
 static int parse_all(ThnProgram *p, PyObject *cells, PyObject *instrs, PyObject *inputs, PyObject *constants,
                      PyObject *outputs, PyObject *updates)
 {
-    p->ncells = (int)PyList_GET_SIZE(cells);
-    p->cells = thn_alloc(sizeof(ThnCellSpec) * (size_t)p->ncells);
-    THN_NEED(p->cells);
-    for (int i = 0; i < p->ncells; i++) {
-        THN_TRY(parse_cell(p, PyList_GET_ITEM(cells, i), &p->cells[i]));
-    }
-    int n = (int)PyList_GET_SIZE(instrs);
-    p->instrs = thn_alloc(sizeof(ThnInstr) * (size_t)n);
+    const int n = (int)PyList_GET_SIZE(instrs);
+    PARSE_EACH(p, cells, cells, ncells, parse_cell)
     p->times = thn_alloc(sizeof(double) * (size_t)n);
     p->counts = thn_alloc(sizeof(long long) * (size_t)n);
-    THN_NEED(p->instrs && p->times && p->counts);
+    THN_NEED(p->times && p->counts);
     p->end = p->end < 0 || p->end > n ? n : p->end;
     p->nundo = n - p->end;
-    for (int i = 0; i < n; i++) {
-        p->instrs[i].index = i;
-        p->ninstrs = i + 1;
-        THN_TRY(parse_instr(p, PyList_GET_ITEM(instrs, i), &p->instrs[i]));
-    }
+    PARSE_EACH(p, instrs, instrs, ninstrs, parse_instr)
     if (p->tail_start < 0 || p->tail_start > p->end) {
         p->tail_start = p->end;
     }
-    n = (int)PyList_GET_SIZE(inputs);
-    p->inputs = thn_alloc(sizeof(ThnInput) * (size_t)n);
-    THN_NEED(p->inputs);
-    for (int i = 0; i < n; i++) {
-        PyObject *e = PyList_GET_ITEM(inputs, i);
-        ThnInput *in = &p->inputs[i];
-        in->cell = parse_cell_number(p, e, "inputs");
-        if (in->cell < 0 || check_storage(PyTuple_GET_ITEM(e, 1)) < 0) {
-            return -1;
-        }
-        if (PyTuple_GET_SIZE(e) > 2) {
-            in->destroyed = PyObject_IsTrue(PyTuple_GET_ITEM(e, 2));
-            THN_TRY(in->destroyed);
-        }
-        in->storage = Py_NewRef(PyTuple_GET_ITEM(e, 1));
-        p->ninputs = i + 1;
-    }
-    n = (int)PyList_GET_SIZE(constants);
-    p->constants = thn_alloc(sizeof(ThnConstant) * (size_t)n);
-    THN_NEED(p->constants);
-    for (int i = 0; i < n; i++) {
-        PyObject *e = PyList_GET_ITEM(constants, i);
-        p->constants[i].cell = parse_cell_number(p, e, "constants");
-        THN_TRY(p->constants[i].cell);
-        p->constants[i].value = Py_NewRef(PyTuple_GET_ITEM(e, 1));
-        p->nconstants = i + 1;
-    }
-    n = (int)PyList_GET_SIZE(outputs);
-    p->outputs = thn_alloc(sizeof(ThnOutput) * (size_t)n);
-    THN_NEED(p->outputs);
-    for (int i = 0; i < n; i++) {
-        PyObject *e = PyList_GET_ITEM(outputs, i);
-        p->outputs[i].cell = parse_cell_number(p, e, "outputs");
-        THN_TRY(p->outputs[i].cell);
-        PyObject *s = PyTuple_GET_ITEM(e, 1);
-        if (s != Py_None) {
-            THN_TRY(check_storage(s));
-            p->outputs[i].storage = Py_NewRef(s);
-        }
-        p->noutputs = i + 1;
-    }
-    n = (int)PyList_GET_SIZE(updates);
-    p->updates = thn_alloc(sizeof(ThnUpdate) * (size_t)n);
-    THN_NEED(p->updates);
-    for (int i = 0; i < n; i++) {
-        ThnUpdate *u = &p->updates[i];
-        THN_NEED(PyArg_ParseTuple(PyList_GET_ITEM(updates, i), "ii", &u->output, &u->input));
-        THN_RAISE_IF(u->output < 0 || u->output >= p->noutputs || u->input < 0 || u->input >= p->ninputs, PyExc_ValueError,
-                     "an update is (output position, input position)");
-        p->outputs[u->output].is_update = 1;
-        p->nupdates = i + 1;
-    }
+    PARSE_EACH(p, inputs, inputs, ninputs, parse_input)
+    PARSE_EACH(p, constants, constants, nconstants, parse_constant)
+    PARSE_EACH(p, outputs, outputs, noutputs, parse_output)
+    PARSE_EACH(p, updates, updates, nupdates, parse_update)
     return 0;
 }
 
@@ -358,51 +342,11 @@ static int call_program(ThnProgram *p, PyObject *const *values, PyObject **out)
     return r;
 }
 
-/* Room for the outputs of a call: `small`, of 16, or memory to be freed; NULL and an exception. */
-static PyObject **start_outputs(const ThnProgram *p, PyObject **small)
+/* The same; returns a list of the outputs. */
+static PyObject *list_outputs(ThnProgram *p, PyObject *const *values)
 {
-    return p->noutputs <= 16 ? small : thn_alloc(sizeof(PyObject *) * (size_t)p->noutputs);
-}
-
-static PyObject *program_call(ThnProgram *p, PyObject *args, PyObject *kwargs)
-{
-    if (PyTuple_GET_SIZE(args) || (kwargs && PyDict_GET_SIZE(kwargs))) {
-        return PyErr_Format(PyExc_TypeError, "a program takes no arguments: it reads its storages");
-    }
-    PyObject *small[16], **out = start_outputs(p, small);
-    THN_NULL_UNLESS(out);
-    Py_INCREF(p);
-    int r = call_program(p, NULL, out);
-    if (r == 0) {
-        for (int i = 0; i < p->noutputs; i++) {
-            if (p->outputs[i].storage && !p->outputs[i].is_update) {
-                PyList_SetItem(p->outputs[i].storage, 0, out[i]);
-            } else {
-                Py_DECREF(out[i]);
-            }
-        }
-    }
-    if (out != small) {
-        thn_free(out);
-    }
-    Py_DECREF(p);
-    if (r < 0) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
-}
-
-static PyObject *program_call_values(ThnProgram *p, PyObject *values)
-{
-    /* A list could change while the call runs. */
-    THN_OWNED PyObject *given = PySequence_Tuple(values);
-    PyObject *list = NULL;
-    THN_NULL_UNLESS(given);
-    if (PyTuple_GET_SIZE(given) != p->ninputs) {
-        return PyErr_Format(PyExc_TypeError, "expected %d values, got %zd", p->ninputs, PyTuple_GET_SIZE(given));
-    }
-    PyObject *small[16], **out = start_outputs(p, small);
-    if (out && call_program(p, ((PyTupleObject *)given)->ob_item, out) == 0) {
+    PyObject *small[16], **out = p->noutputs <= 16 ? small : thn_alloc(sizeof(PyObject *) * (size_t)p->noutputs), *list = NULL;
+    if (out && call_program(p, values, out) == 0) {
         list = PyList_New(p->noutputs);
         for (int i = 0; i < p->noutputs; i++) {
             if (list) {
@@ -418,6 +362,32 @@ static PyObject *program_call_values(ThnProgram *p, PyObject *values)
     return list;
 }
 
+static PyObject *program_call(ThnProgram *p, PyObject *args, PyObject *kwargs)
+{
+    if (PyTuple_GET_SIZE(args) || (kwargs && PyDict_GET_SIZE(kwargs))) {
+        return PyErr_Format(PyExc_TypeError, "a program takes no arguments: it reads its storages");
+    }
+    THN_OWNED PyObject *self = Py_NewRef((PyObject *)p), *list = list_outputs(p, NULL);
+    THN_NULL_UNLESS(list);
+    for (int i = 0; i < p->noutputs; i++) {
+        if (p->outputs[i].storage && !p->outputs[i].is_update) {
+            PyList_SetItem(p->outputs[i].storage, 0, Py_NewRef(PyList_GET_ITEM(list, i)));
+        }
+    }
+    Py_RETURN_NONE;
+}
+
+static PyObject *program_call_values(ThnProgram *p, PyObject *values)
+{
+    /* A list could change while the call runs. */
+    THN_OWNED PyObject *given = PySequence_Tuple(values);
+    THN_NULL_UNLESS(given);
+    if (PyTuple_GET_SIZE(given) != p->ninputs) {
+        return PyErr_Format(PyExc_TypeError, "expected %d values, got %zd", p->ninputs, PyTuple_GET_SIZE(given));
+    }
+    return list_outputs(p, ((PyTupleObject *)given)->ob_item);
+}
+
 static PyObject *program_free(ThnProgram *p, PyObject *Py_UNUSED(unused))
 {
     drop_frames(p);
@@ -428,9 +398,7 @@ static PyObject *program_free(ThnProgram *p, PyObject *Py_UNUSED(unused))
 static PyObject *program_set_profile(ThnProgram *p, PyObject *arg)
 {
     int on = PyObject_IsTrue(arg);
-    if (on < 0) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(on >= 0);
     p->profile = on;
     Py_RETURN_NONE;
 }

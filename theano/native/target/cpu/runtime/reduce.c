@@ -20,38 +20,24 @@
         }                                                     \
         return;                                               \
     }
-#define ACC_REAL(c, T)                                                                        \
+#define SUMS(T, U)                                                                            \
+    case 'a': ACC_LOOP(T, (U)x[i] + (U)y[i])                                                  \
+    case 'm': ACC_LOOP(T, (U)x[i] * (U)y[i])                                                  \
+    case 'A': ACC_LOOP(T, (x[i] != 0) & (y[i] != 0))                                          \
+    case 'O': ACC_LOOP(T, (x[i] != 0) | (y[i] != 0))
+#define ORDERED(T, U)                                                                         \
+    SUMS(T, U)                                                                                \
+    case 'X': ACC_LOOP(T, (y[i] > x[i]) | (y[i] != y[i]) ? y[i] : x[i])                       \
+    case 'N': ACC_LOOP(T, (y[i] < x[i]) | (y[i] != y[i]) ? y[i] : x[i])
+#define INTEGERS(T, U)                                                                        \
+    ORDERED(T, U)                                                                             \
+    case '&': ACC_LOOP(T, x[i] & y[i])                                                        \
+    case '|': ACC_LOOP(T, x[i] | y[i])                                                        \
+    case '^': ACC_LOOP(T, x[i] ^ y[i])
+#define ACC(c, OPERATORS, T, U)                                                               \
     case c:                                                                                   \
         switch (op) {                                                                         \
-        case 'a': ACC_LOOP(T, x[i] + y[i])                                                    \
-        case 'm': ACC_LOOP(T, x[i] * y[i])                                                    \
-        case 'X': ACC_LOOP(T, (y[i] > x[i]) | (y[i] != y[i]) ? y[i] : x[i])                   \
-        case 'N': ACC_LOOP(T, (y[i] < x[i]) | (y[i] != y[i]) ? y[i] : x[i])                   \
-        case 'A': ACC_LOOP(T, (x[i] != 0) & (y[i] != 0))                                      \
-        case 'O': ACC_LOOP(T, (x[i] != 0) | (y[i] != 0))                                      \
-        }                                                                                     \
-        break;
-#define ACC_INT(c, T, U)                                                                      \
-    case c:                                                                                   \
-        switch (op) {                                                                         \
-        case 'a': ACC_LOOP(T, (U)x[i] + (U)y[i])                                              \
-        case 'm': ACC_LOOP(T, (U)x[i] * (U)y[i])                                              \
-        case 'X': ACC_LOOP(T, y[i] > x[i] ? y[i] : x[i])                                      \
-        case 'N': ACC_LOOP(T, y[i] < x[i] ? y[i] : x[i])                                      \
-        case '&': ACC_LOOP(T, x[i] & y[i])                                                    \
-        case '|': ACC_LOOP(T, x[i] | y[i])                                                    \
-        case '^': ACC_LOOP(T, x[i] ^ y[i])                                                    \
-        case 'A': ACC_LOOP(T, (x[i] != 0) & (y[i] != 0))                                      \
-        case 'O': ACC_LOOP(T, (x[i] != 0) | (y[i] != 0))                                      \
-        }                                                                                     \
-        break;
-#define ACC_COMPLEX(c, T)                                                                     \
-    case c:                                                                                   \
-        switch (op) {                                                                         \
-        case 'a': ACC_LOOP(T, x[i] + y[i])                                                    \
-        case 'm': ACC_LOOP(T, x[i] * y[i])                                                    \
-        case 'A': ACC_LOOP(T, (x[i] != 0) & (y[i] != 0))                                      \
-        case 'O': ACC_LOOP(T, (x[i] != 0) | (y[i] != 0))                                      \
+            OPERATORS(T, U)                                                                   \
         }                                                                                     \
         break;
 
@@ -59,75 +45,69 @@
 static void combine(char op, char type, void *a, const void *b, thn_intp n)
 {
     switch (type) {
-        ACC_INT('?', uint8_t, unsigned)
-        ACC_INT('b', int8_t, unsigned)
-        ACC_INT('h', int16_t, unsigned)
-        ACC_INT('i', int32_t, uint32_t)
-        ACC_INT('q', int64_t, uint64_t)
-        ACC_INT('B', uint8_t, unsigned)
-        ACC_INT('H', uint16_t, unsigned)
-        ACC_INT('I', uint32_t, uint32_t)
-        ACC_INT('Q', uint64_t, uint64_t)
+        ACC('?', INTEGERS, uint8_t, unsigned)
+        ACC('b', INTEGERS, int8_t, unsigned)
+        ACC('h', INTEGERS, int16_t, unsigned)
+        ACC('i', INTEGERS, int32_t, uint32_t)
+        ACC('q', INTEGERS, int64_t, uint64_t)
+        ACC('B', INTEGERS, uint8_t, unsigned)
+        ACC('H', INTEGERS, uint16_t, unsigned)
+        ACC('I', INTEGERS, uint32_t, uint32_t)
+        ACC('Q', INTEGERS, uint64_t, uint64_t)
 #if defined(__FLT16_MAX__)
-        ACC_REAL('e', _Float16)
+        ACC('e', ORDERED, _Float16, _Float16)
 #endif
-        ACC_REAL('f', float)
-        ACC_REAL('d', double)
-        ACC_COMPLEX('F', float _Complex)
-        ACC_COMPLEX('D', double _Complex)
+        ACC('f', ORDERED, float, float)
+        ACC('d', ORDERED, double, double)
+        ACC('F', SUMS, float _Complex, float _Complex)
+        ACC('D', SUMS, double _Complex, double _Complex)
     }
+}
+
+/* Of each type of accumulators: bytes, and those of its 1, its least and its greatest value, the lowest first. */
+static const struct {
+    char type;
+    int size;
+    uint64_t one, least, most;
+} accumulators[] = {
+    {'f', 4, 0x3f800000, 0xff800000, 0x7f800000},
+    {'d', 8, 0x3ff0000000000000, 0xfff0000000000000, 0x7ff0000000000000},
+    {'?', 1, 1, 0, 1},
+    {'b', 1, 1, 0x80, 0x7f},
+    {'h', 2, 1, 0x8000, 0x7fff},
+    {'i', 4, 1, 0x80000000, 0x7fffffff},
+    {'q', 8, 1, (uint64_t)1 << 63, INT64_MAX},
+    {'B', 1, 1, 0, UINT8_MAX},
+    {'H', 2, 1, 0, UINT16_MAX},
+    {'I', 4, 1, 0, UINT32_MAX},
+    {'Q', 8, 1, 0, UINT64_MAX},
+    {'e', 2, 0x3c00, 0xfc00, 0x7c00},
+    {'F', 8, 0x3f800000, 0, 0},
+    {'D', 16, 0x3ff0000000000000, 0, 0},
+};
+
+static int place_of(char type)
+{
+    int k = 0;
+    while (accumulators[k].type != type) {
+        k++;
+    }
+    return k;
 }
 
 static int acc_size(char type)
 {
-    switch (type) {
-    case '?': case 'b': case 'B': return 1;
-    case 'h': case 'H': case 'e': return 2;
-    case 'i': case 'I': case 'f': return 4;
-    case 'D': return 16;
-    default: return 8;
-    }
+    return accumulators[place_of(type)].size;
 }
 
 /* The neutral element's bytes. */
 static void identity(char op, char type, char *to)
 {
-    const int size = acc_size(type);
+    const int k = place_of(type);
+    const uint64_t v = op == 'm' || op == 'A' ? accumulators[k].one : op == 'X' ? accumulators[k].least
+                       : op == 'N' ? accumulators[k].most : op == '&' ? UINT64_MAX : 0;
     memset(to, 0, 16);
-    if (op == 'm' || op == 'A') {
-        switch (type) {
-#if defined(__FLT16_MAX__)
-        case 'e': { _Float16 v = 1; memcpy(to, &v, 2); break; }
-#endif
-        case 'f': case 'F': { float v = 1; memcpy(to, &v, 4); break; }
-        case 'd': case 'D': { double v = 1; memcpy(to, &v, 8); break; }
-        default: { uint64_t v = 1; memcpy(to, &v, size); }
-        }
-    }
-    else if (op == '&') {
-        memset(to, 0xff, size);
-    }
-    else if (op == 'X' || op == 'N') {
-        const int most = op == 'N';
-        switch (type) {
-        case '?': to[0] = (char)most; break;
-        case 'e': { uint16_t v = most ? 0x7c00 : 0xfc00; memcpy(to, &v, 2); break; }
-        case 'f': { uint32_t v = most ? 0x7f800000u : 0xff800000u; memcpy(to, &v, 4); break; }
-        case 'd': { uint64_t v = most ? 0x7ff0000000000000u : 0xfff0000000000000u; memcpy(to, &v, 8); break; }
-        case 'B': case 'H': case 'I': case 'Q': memset(to, most ? 0xff : 0, size); break;
-        default: /* signed, little endian or not: the top byte is set by value */
-        {
-            int64_t v = (int64_t)(((uint64_t)1 << (8 * size - 1)) - 1);
-            v = most ? v : -v - 1;
-            switch (size) {
-            case 1: { int8_t w = (int8_t)v; memcpy(to, &w, 1); break; }
-            case 2: { int16_t w = (int16_t)v; memcpy(to, &w, 2); break; }
-            case 4: { int32_t w = (int32_t)v; memcpy(to, &w, 4); break; }
-            default: memcpy(to, &v, 8);
-            }
-        }
-        }
-    }
+    memcpy(to, &v, sizeof v);
 }
 
 static void acc_init(const char *codes, char *acc, thn_intp n)
@@ -249,8 +229,9 @@ static void reduce_rows(const ThnPlan *p, char **q, const thn_intp *s, thn_intp 
 }
 
 /* Rows [r0, r1), every chunk of them. */
-static int reduce_row_range(const ThnPlan *p, thn_intp r0, thn_intp r1)
+static int reduce_row_range(void *ctx, thn_intp r0, thn_intp r1)
 {
+    const ThnPlan *p = ctx;
     const ThnKernel *k = p->k;
     const Dims *g = &p->outer;
     const int ops = n_ops(k);
@@ -292,34 +273,29 @@ static int reduce_row_range(const ThnPlan *p, thn_intp r0, thn_intp r1)
     return 0;
 }
 
-static void reduce_rows_task(void *ctx, long task)
-{
-    Launch *l = ctx;
-    const thn_intp r0 = task * l->unit, r1 = r0 + l->unit < l->p->rows ? r0 + l->unit : l->p->rows;
-    if (reduce_row_range(l->p, r0, r1) < 0) {
-        l->failed = 1;
-    }
-}
+/* A reduction that is cut into chunks, whose results are combined. */
+typedef struct {
+    const ThnPlan *p;
+    char *acc;          /* partial results */
+    thn_intp chunk, nchunks;
+    char **row_ptr;
+} Launch;
 
 /* One chunk of one row. */
-static void reduce_chunk_task(void *ctx, long task)
+static int reduce_chunk(void *ctx, thn_intp e0, thn_intp e1)
 {
-    Launch *l = ctx;
+    const Launch *l = ctx;
     const ThnPlan *p = l->p;
-    const size_t acc_bytes = acc_total(p->k);
-    const thn_intp e0 = task * l->chunk, e1 = e0 + l->chunk < p->inner ? e0 + l->chunk : p->inner;
+    const size_t acc_bytes = acc_total(p->k), buf_bytes = (size_t)n_ops(p->k) * PIECE * 16;
     thn_intp s1[THN_KMAXOPS];
     char *buf = NULL;
-    if (p->buffered) {
-        buf = thn_buffer_alloc((size_t)n_ops(p->k) * PIECE * 16 + acc_bytes);
-        if (!buf) {
-            l->failed = 1;
-            return;
-        }
+    if (p->buffered && !(buf = thn_buffer_alloc(buf_bytes + acc_bytes))) {
+        return -1;
     }
     thn_strides_along(&p->outer, p->outer.n - 1, n_ops(p->k), s1);
-    reduce_rows(p, l->row_ptr, s1, 1, e0, e1, l->acc, task, buf, buf ? buf + (size_t)n_ops(p->k) * PIECE * 16 : NULL);
+    reduce_rows(p, l->row_ptr, s1, 1, e0, e1, l->acc, e0 / l->chunk, buf, buf ? buf + buf_bytes : NULL);
     thn_buffer_free(buf);
+    return 0;
 }
 
 #define DIRECT_REDUCTIONS 2
@@ -343,11 +319,7 @@ int thn_run_reduce(const ThnPlan *p)
     l.chunk = chunk_length(p->inner);
     l.nchunks = (p->inner + l.chunk - 1) / l.chunk;
     if (l.nchunks < 2 || p->rows >= 8 || p->work < PARALLEL_WORK) {
-        l.ntasks = thn_worth(p->work, p->rows);
-        l.unit = (p->rows + l.ntasks - 1) / l.ntasks;
-        l.ntasks = (p->rows + l.unit - 1) / l.unit;
-        thn_parallel((long)l.ntasks, reduce_rows_task, &l);
-        return l.failed ? -1 : 0;
+        return thn_parallel_ranges(p->rows, thn_share(p->work, p->rows), reduce_row_range, (void *)p);
     }
     /* Few long rows: the chunks of each row are spread over the threads. */
     const Dims *g = &p->outer;
@@ -362,8 +334,9 @@ int thn_run_reduce(const ThnPlan *p)
     thn_strides_along(g, g->n - 1, ops, s1);
     thn_seek(g, g->n, 0, ops, ptr, idx);
     l.row_ptr = ptr;
-    for (thn_intp r = 0; r < p->rows && !l.failed; r++) {
-        thn_parallel((long)l.nchunks, reduce_chunk_task, &l);
+    int failed = 0;
+    for (thn_intp r = 0; r < p->rows && !failed; r++) {
+        failed = thn_parallel_ranges(p->inner, l.chunk, reduce_chunk, &l);
         acc_fold(k->fn->reduces, l.acc, l.nchunks);
         k->fn->fin(ptr, s1, 1, l.acc);
         if (r + 1 < p->rows) {
@@ -371,20 +344,30 @@ int thn_run_reduce(const ThnPlan *p)
         }
     }
     thn_buffer_free(l.acc);
-    return l.failed ? -1 : 0;
+    return failed;
 }
 
 /* ---- reductions down columns */
 
 #define ROWS_TOGETHER 4 /* as the printer of kernels has it */
 
+static thn_intp columns_of(const ThnPlan *p)
+{
+    return p->outer.shape[p->outer.n - 1];
+}
+
+static thn_intp blocks_of(const ThnPlan *p)
+{
+    return (columns_of(p) + THN_LANES - 1) / THN_LANES;
+}
+
 /* Rows [i0, i1) of the inner dims into the accumulators of column blocks [b0, b1). */
-static void accumulate_columns(const ThnPlan *p, char **base, thn_intp ncols, thn_intp b0, thn_intp b1, thn_intp i0, thn_intp i1,
-                               char *acc)
+static void accumulate_columns(const ThnPlan *p, char **base, thn_intp b0, thn_intp b1, thn_intp i0, thn_intp i1, char *acc)
 {
     const ThnKernel *k = p->k;
     const Dims *g = &p->in;
     const int ops = n_ops(k);
+    const thn_intp ncols = columns_of(p);
     const size_t acc_bytes = acc_total(k);
     char *ptr[THN_KMAXOPS], *q[THN_KMAXOPS];
     thn_intp s1[THN_KMAXOPS], idx[THN_KMAXDIM + 2];
@@ -415,11 +398,11 @@ static void accumulate_columns(const ThnPlan *p, char **base, thn_intp ncols, th
     }
 }
 
-static void finish_columns(const ThnPlan *p, char **base, thn_intp ncols, thn_intp b, char *acc)
+static void finish_columns(const ThnPlan *p, char **base, thn_intp b, char *acc)
 {
     const ThnKernel *k = p->k;
     const int ops = n_ops(k);
-    const thn_intp c0 = b * THN_LANES, c1 = c0 + THN_LANES < ncols ? c0 + THN_LANES : ncols;
+    const thn_intp ncols = columns_of(p), c0 = b * THN_LANES, c1 = c0 + THN_LANES < ncols ? c0 + THN_LANES : ncols;
     char *q[THN_KMAXOPS];
     thn_intp s[THN_KMAXOPS];
     thn_strides_along(&p->outer, p->outer.n - 1, ops, s);
@@ -429,23 +412,26 @@ static void finish_columns(const ThnPlan *p, char **base, thn_intp ncols, thn_in
     k->fn->fin(q, s, c1 - c0, acc);
 }
 
-static void columns_task(void *ctx, long task)
+/* Some of the inner rows of all columns. */
+static int columns_chunk(void *ctx, thn_intp i0, thn_intp i1)
 {
-    Launch *l = ctx;
-    const ThnPlan *p = l->p;
-    const thn_intp ncols = p->outer.shape[p->outer.n - 1], nblocks = (ncols + THN_LANES - 1) / THN_LANES;
-    const size_t acc_bytes = acc_total(p->k);
-    if (l->nchunks > 1) {
-        const thn_intp i0 = task * l->chunk, i1 = i0 + l->chunk < p->inner ? i0 + l->chunk : p->inner;
-        accumulate_columns(p, l->row_ptr, ncols, 0, nblocks, i0, i1, l->acc + (size_t)task * nblocks * acc_bytes);
-        return;
-    }
-    const thn_intp b0 = task * l->unit, b1 = b0 + l->unit < nblocks ? b0 + l->unit : nblocks;
+    const Launch *l = ctx;
+    const thn_intp nblocks = blocks_of(l->p);
+    accumulate_columns(l->p, l->row_ptr, 0, nblocks, i0, i1, l->acc + (size_t)(i0 / l->chunk * nblocks) * acc_total(l->p->k));
+    return 0;
+}
+
+/* Some blocks of columns as a whole. */
+static int column_blocks(void *ctx, thn_intp b0, thn_intp b1)
+{
+    const Launch *l = ctx;
+    const size_t acc_bytes = acc_total(l->p->k);
     char *acc = l->acc + (size_t)b0 * acc_bytes;
-    accumulate_columns(p, l->row_ptr, ncols, b0, b1, 0, p->inner, acc);
+    accumulate_columns(l->p, l->row_ptr, b0, b1, 0, l->p->inner, acc);
     for (thn_intp b = b0; b < b1; b++) {
-        finish_columns(p, l->row_ptr, ncols, b, acc + (size_t)(b - b0) * acc_bytes);
+        finish_columns(l->p, l->row_ptr, b, acc + (size_t)(b - b0) * acc_bytes);
     }
+    return 0;
 }
 
 /* All columns of one position of the outer dims. l->acc has room for nchunks x nblocks accumulators. */
@@ -453,21 +439,19 @@ static void columns_of_row(Launch *l, double work)
 {
     const ThnPlan *p = l->p;
     const ThnKernel *k = p->k;
-    const thn_intp ncols = p->outer.shape[p->outer.n - 1], nblocks = (ncols + THN_LANES - 1) / THN_LANES;
+    const thn_intp ncols = columns_of(p), nblocks = blocks_of(p);
     const size_t acc_bytes = acc_total(k);
     if (l->nchunks == 1) {
-        l->ntasks = thn_worth(work, nblocks);
-        l->unit = (nblocks + l->ntasks - 1) / l->ntasks;
-        thn_parallel((long)((nblocks + l->unit - 1) / l->unit), columns_task, l);
+        thn_parallel_ranges(nblocks, thn_share(work, nblocks), column_blocks, l);
         return;
     }
     if (work < PARALLEL_WORK) {
-        for (long c = 0; c < l->nchunks; c++) {
-            columns_task(l, c);
+        for (thn_intp i0 = 0; i0 < p->inner; i0 += l->chunk) {
+            columns_chunk(l, i0, i0 + l->chunk < p->inner ? i0 + l->chunk : p->inner);
         }
     }
     else {
-        thn_parallel((long)l->nchunks, columns_task, l);
+        thn_parallel_ranges(p->inner, l->chunk, columns_chunk, l);
     }
     for (thn_intp b = 0; b < nblocks; b++) {
         char *acc = l->acc + (size_t)b * acc_bytes;
@@ -478,26 +462,24 @@ static void columns_of_row(Launch *l, double work)
                             acc + (size_t)(c + span) * nblocks * acc_bytes, 0, n);
             }
         }
-        finish_columns(p, l->row_ptr, ncols, b, acc);
+        finish_columns(p, l->row_ptr, b, acc);
     }
 }
 
-/* Positions [task * blocks, (task + 1) * blocks) of the outer dims. */
-static void column_rows_task(void *ctx, long task)
+/* Positions [r0, r1) of the outer dims. */
+static int column_rows(void *ctx, thn_intp r0, thn_intp r1)
 {
     const Launch *shared = ctx;
     const ThnPlan *p = shared->p;
     const Dims *g = &p->outer;
     const int ops = n_ops(p->k), nd = g->n - 1;
-    const thn_intp ncols = g->shape[nd], nblocks = (ncols + THN_LANES - 1) / THN_LANES, rows = p->rows / ncols;
-    const thn_intp r0 = task * shared->blocks, r1 = r0 + shared->blocks < rows ? r0 + shared->blocks : rows;
+    const thn_intp rows = p->rows / columns_of(p);
     char *ptr[THN_KMAXOPS];
     thn_intp idx[THN_KMAXDIM + 2];
     Launch l = *shared;
-    l.acc = thn_buffer_alloc((size_t)l.nchunks * nblocks * acc_total(p->k));
+    l.acc = thn_buffer_alloc((size_t)(l.nchunks * blocks_of(p)) * acc_total(p->k));
     if (!l.acc) {
-        ((Launch *)ctx)->failed = 1;
-        return;
+        return -1;
     }
     memcpy(ptr, p->ptr, ops * sizeof(char *));
     thn_seek(g, nd, r0, ops, ptr, idx);
@@ -510,11 +492,12 @@ static void column_rows_task(void *ctx, long task)
         }
     }
     thn_buffer_free(l.acc);
+    return 0;
 }
 
 int thn_run_columns(const ThnPlan *p)
 {
-    const thn_intp ncols = p->outer.shape[p->outer.n - 1], rows = p->rows / ncols;
+    const thn_intp ncols = columns_of(p), rows = p->rows / ncols;
     Launch l = {.p = p, .nchunks = 1};
     /* Few columns and many rows: rows are cut into pieces that depend on the sizes alone. */
     if (ncols < 2048 && p->inner >= 512) {
@@ -523,8 +506,6 @@ int thn_run_columns(const ThnPlan *p)
         l.nchunks = l.nchunks > p->inner / 128 ? p->inner / 128 : l.nchunks;
     }
     l.chunk = (p->inner + l.nchunks - 1) / l.nchunks;
-    const thn_intp ntasks = rows < 4 ? 1 : thn_worth(p->work, rows);
-    l.blocks = (rows + ntasks - 1) / ntasks;
-    thn_parallel((long)((rows + l.blocks - 1) / l.blocks), column_rows_task, &l);
-    return l.failed ? -1 : 0;
+    l.nchunks = l.nchunks > 1 ? (p->inner + l.chunk - 1) / l.chunk : 1;
+    return thn_parallel_ranges(rows, rows < 4 ? rows : thn_share(p->work, rows), column_rows, &l);
 }

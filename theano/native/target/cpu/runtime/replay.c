@@ -48,39 +48,35 @@ void thn_replay_free(ThnProgram *p, ThnFrame *f)
     f->again = NULL;
 }
 
-/* The operands of a product of matrices; 0 for other products. */
-static int product_of(ThnFrame *f, const ThnInstr *ins, const ThnCell **x, const ThnCell **y)
+int thn_operands(ThnFrame *f, const ThnInstr *ins, ThnOperands *o)
 {
-    int at;
+    const ThnCell *in[5] = {NULL};
+    for (int k = 0; k < ins->nin && k < 5; k++) {
+        in[k] = THN_IN(f, ins, k);
+    }
     switch (ins->def->code) {
     case THN_OP_dot:
-    case THN_OP_dot22scalar: at = 0; break;
-    case THN_OP_gemm: at = 2; break;
+    case THN_OP_dot22scalar: *o = (ThnOperands){.x = in[0], .y = in[1], .alpha = in[2]}; return 1;
+    case THN_OP_gemm:
+    case THN_OP_gemv: *o = (ThnOperands){in[0], in[1], in[2], in[3], in[4]}; return 1;
     default: return 0;
     }
-    *x = THN_IN(f, ins, at);
-    *y = THN_IN(f, ins, at + 1);
-    return (*x)->ndim == 2 && (*y)->ndim == 2;
-}
-
-static ThnMatrix matrix(const ThnCell *c, int transposed)
-{
-    return (ThnMatrix){c->data, c->dims[transposed], c->dims[!transposed], c->strides[transposed], c->strides[!transposed]};
 }
 
 static void pack(ThnFrame *f, const ThnInstr *ins, ThnAgain *a)
 {
-    const ThnCell *x, *y;
-    if (f->repeats < PACK_STEPS || a->packed || !product_of(f, ins, &x, &y)) {
+    ThnOperands o;
+    if (f->repeats < PACK_STEPS || a->packed || !thn_operands(f, ins, &o) || o.x->ndim != 2 || o.y->ndim != 2) {
         return;
     }
+    const ThnCell *x = o.x, *y = o.y;
     if (y->flags & THN_CELL_FIXED) {
-        const ThnMatrix b = matrix(y, 0);
+        const ThnMatrix b = thn_matrix(y, 0);
         a->first = 0;
         a->packed = thn_pack(y->typenum, &b, x->dims[0]);
     }
     if (!a->packed && (x->flags & THN_CELL_FIXED)) {
-        const ThnMatrix b = matrix(x, 1);
+        const ThnMatrix b = thn_matrix(x, 1);
         a->first = 1;
         a->packed = thn_pack(x->typenum, &b, y->dims[1]);
     }
@@ -89,11 +85,11 @@ static void pack(ThnFrame *f, const ThnInstr *ins, ThnAgain *a)
 /* c = x y, or c^T = y^T x^T if x is packed. */
 void thn_run_packed(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
 {
-    const int gemm = ins->nin == 5, at = gemm ? 2 : 0, t = a->first;
-    const ThnMatrix moving = matrix(THN_IN(f, ins, at + t), t), c = matrix(THN_OUT(f, ins, 0), t);
-    const ThnMatrix z = matrix(gemm ? THN_IN(f, ins, 0) : THN_OUT(f, ins, 0), t);
-    const void *alpha = gemm ? THN_IN(f, ins, 1)->data : ins->nin == 3 ? THN_IN(f, ins, 2)->data : NULL;
-    const void *beta = gemm ? THN_IN(f, ins, 4)->data : NULL;
+    ThnOperands o;
+    const int t = a->first;
+    thn_operands(f, ins, &o);
+    const ThnMatrix moving = thn_matrix(t ? o.y : o.x, t), c = thn_matrix(THN_OUT(f, ins, 0), t), z = o.z ? thn_matrix(o.z, t) : c;
+    const void *alpha = o.alpha ? o.alpha->data : NULL, *beta = o.beta ? o.beta->data : NULL;
     if (a->work > THN_GIL_WORK) {
         Py_BEGIN_ALLOW_THREADS
         thn_packed_multiply(a->packed, &moving, &z, &c, alpha, beta);
@@ -201,7 +197,7 @@ static int run_kernel(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
 
 int thn_repeats(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
 {
-    const ThnCell *out = THN_OUT(f, ins, 0);
+    const ThnCell *out = ins->nout ? THN_OUT(f, ins, 0) : NULL; /* checks have none */
     switch (a->now) {
     case THN_REPLAY_VIEW: return out->buf == THN_IN(f, ins, 0)->buf && !out->obj;
     case THN_REPLAY_EMPTY:

@@ -30,6 +30,11 @@ static inline int thn_product_in_place(const ThnInstr *ins)
 {
     return thn_rows[ins->def->code].memory == THN_MEMORY_INPLACE && thn_in_place(ins);
 }
+/* The operands of a product of vectors or matrices; what it has not is NULL. 0: it is another instruction. */
+typedef struct ThnOperands {
+    const ThnCell *z, *alpha, *x, *y, *beta;
+} ThnOperands;
+int thn_operands(ThnFrame *f, const ThnInstr *ins, ThnOperands *o);
 /* A product with a packed matrix. */
 void thn_run_packed(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a);
 /* Forgets what was prepared for further steps. */

@@ -237,17 +237,16 @@ BY_ROWS(rows_f8, double, D4)
 BY_COLUMNS(columns_f4, float, F8)
 BY_COLUMNS(columns_f8, double, D4)
 
-typedef struct {
-    const Row *row;
-    npy_intp part;
-    int single;
-} Sweep;
-
-static void sweep_task(void *ctx, long task)
+static int sweep_single(void *row, npy_intp from, npy_intp to)
 {
-    const Sweep *s = ctx;
-    const npy_intp from = task * s->part, to = from + s->part < s->row->b.cols ? from + s->part : s->row->b.cols;
-    (s->single ? sweep_f4 : sweep_f8)(s->row, from, to);
+    sweep_f4(row, from, to);
+    return 0;
+}
+
+static int sweep_double(void *row, npy_intp from, npy_intp to)
+{
+    sweep_f8(row, from, to);
+    return 0;
 }
 
 /* One task a thread: the fewer cuts, the longer what is read of each row. */
@@ -258,9 +257,7 @@ static void sweep(const Row *r, int single)
     tasks = tasks < worth ? tasks : worth;
     tasks = tasks < most ? tasks : most;
     tasks = tasks < 1 ? 1 : tasks;
-    const npy_intp part = ((n + tasks - 1) / tasks + 15) / 16 * 16;
-    Sweep s = {r, part, single};
-    thn_parallel((long)((n + part - 1) / part), sweep_task, &s);
+    thn_parallel_ranges(n, ((n + tasks - 1) / tasks + 15) / 16 * 16, single ? sweep_single : sweep_double, (void *)r);
 }
 
 static int is_for_us(int typenum)

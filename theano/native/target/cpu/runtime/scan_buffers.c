@@ -20,7 +20,6 @@ static void look_at(Buf *b, ThnCell *c)
     b->size = step;
 }
 
-/* Gives output `i` the memory of its buffer: the input's own where it may be overwritten. */
 int thn_scan_take_buffer(ThnFrame *f, const ThnInstr *ins, const Scan *s, int i, npy_intp steps, Buf *b)
 {
     const Rec *r = &s->recs[i];
@@ -49,7 +48,6 @@ int thn_scan_take_buffer(ThnFrame *f, const ThnInstr *ins, const Scan *s, int i,
     return 0;
 }
 
-/* Lends a row to an input cell of the inner program. */
 int thn_scan_lend(ThnFrame *f, ThnCell *c, char *data, const npy_intp *dims, const npy_intp *strides, const char *what, int i)
 {
     memcpy(c->dims, dims, sizeof(npy_intp) * (size_t)c->ndim);
@@ -98,20 +96,28 @@ int thn_scan_copy_shared(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from, i
     return 0;
 }
 
-/* Makes the buffers of outputs that are not recurrent: the first step tells the dims of a value. */
-int thn_scan_new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g)
+/* The buffers of outputs that are not recurrent, of `rows` values, or (-1) as many as are asked for, as a step has made them; where
+ * none could be made, without elements. */
+static int new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g, npy_intp rows, int known)
 {
     for (int i = 0; i < s->given.nnit; i++) {
         const ThnCell *len = THN_IN(f, ins, 1 + s->given.nseq + s->nrec + s->given.nshared + i);
         const ThnCell *v = &g->cells[s->outs[s->nrows - s->given.nnit + i].cell];
         ThnCell *out = THN_OUT(f, ins, s->nrec + i);
         npy_intp dims[THN_MAXDIM];
-        dims[0] = (npy_intp)thn_scalar_int(len);
-        memcpy(dims + 1, v->dims, sizeof(npy_intp) * (size_t)v->ndim);
+        dims[0] = rows < 0 ? (npy_intp)thn_scalar_int(len) : rows;
+        for (int d = 1; d < out->ndim; d++) {
+            dims[d] = known ? v->dims[d - 1] : out->bcast >> d & 1;
+        }
         THN_TRY(thn_out_alloc(f, out, dims));
         look_at(&run->bufs[s->nrec + i], out);
     }
     return 0;
+}
+
+int thn_scan_new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g)
+{
+    return new_buffers(f, ins, s, run, g, -1, 1);
 }
 
 /* ---- the end */
@@ -210,15 +216,5 @@ int thn_scan_no_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run,
         PyErr_Clear();
         known = 0;
     }
-    for (int i = 0; i < s->given.nnit; i++) {
-        ThnCell *out = THN_OUT(f, ins, s->nrec + i);
-        const ThnCell *v = &g->cells[s->outs[s->nrows - s->given.nnit + i].cell];
-        npy_intp dims[THN_MAXDIM] = {0};
-        for (int d = 1; d < out->ndim; d++) {
-            dims[d] = known ? v->dims[d - 1] : out->bcast >> d & 1;
-        }
-        THN_TRY(thn_out_alloc(f, out, dims));
-        look_at(&run->bufs[s->nrec + i], out);
-    }
-    return 0;
+    return new_buffers(f, ins, s, run, g, 0, known);
 }

@@ -129,12 +129,8 @@ static int put_rows(ThnFrame *f, const Scan *s, Run *run, ThnFrame *g, npy_intp 
         if (!held && !(held = thn_alloc(sizeof(char *) * (size_t)s->nrows))) {
             return -1;
         }
-        npy_intp strides[THN_MAXDIM], size = v->itemsize;
-        for (int i = v->ndim - 1; i >= 0; i--) {
-            strides[i] = size;
-            size *= v->dims[i];
-        }
-        held[o] = thn_alloc((size_t)size);
+        npy_intp strides[THN_MAXDIM];
+        held[o] = thn_alloc((size_t)thn_dense_strides(v->ndim, v->dims, v->itemsize, strides));
         if (!held[o]) {
             r = -1;
             break;
@@ -143,12 +139,9 @@ static int put_rows(ThnFrame *f, const Scan *s, Run *run, ThnFrame *g, npy_intp 
     }
     for (int o = 0; o < s->nrows && r == 0; o++) {
         ThnCell v = g->cells[s->outs[o].cell];
-        npy_intp strides[THN_MAXDIM], size = v.itemsize;
+        npy_intp strides[THN_MAXDIM];
         if (held && held[o]) {
-            for (int i = v.ndim - 1; i >= 0; i--) {
-                strides[i] = size;
-                size *= v.dims[i];
-            }
+            thn_dense_strides(v.ndim, v.dims, v.itemsize, strides);
             v.strides = strides;
             v.data = held[o];
         }
@@ -317,7 +310,6 @@ static int run_steadily(const Scan *s, Run *run, ThnSteady *steady, const ThnMov
     return r;
 }
 
-/* Runs up to `steps` steps; `*done` counts them. */
 int thn_scan_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g, char *bound, npy_intp steps,
                    npy_intp *done)
 {

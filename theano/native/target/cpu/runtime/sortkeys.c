@@ -22,12 +22,15 @@ static int parts_of(npy_intp n)
     return (int)(threads < most ? (threads < MOST_PARTS ? threads : MOST_PARTS) : most < MOST_PARTS ? most : MOST_PARTS);
 }
 
-/* Elements [*start, *stop) are part `task`. */
-static void part_range(npy_intp n, int parts, long task, npy_intp *start, npy_intp *stop)
+static npy_intp part_length(npy_intp n)
 {
-    const npy_intp length = (n + parts - 1) / parts;
-    *start = task * length < n ? task * length : n;
-    *stop = n - *start < length ? n : *start + length;
+    const int parts = parts_of(n);
+    return (n + parts - 1) / parts;
+}
+
+static void by_parts(npy_intp n, thn_range_fn fn, void *ctx)
+{
+    thn_parallel_ranges(n, part_length(n), fn, ctx);
 }
 
 /* ---- keys */
@@ -94,29 +97,28 @@ static void keys64(int kind, const char *src, npy_intp stride, npy_intp n, uint6
 }
 
 typedef struct {
-    int typenum, merge, parts;
+    int typenum, merge;
     char *elements;
-    npy_intp stride, n;
+    npy_intp stride;
     void *keys;
 } Converting;
 
-static void keys_task(void *ctx, long task)
+static int keys_of_some(void *ctx, npy_intp start, npy_intp stop)
 {
     const Converting *c = ctx;
-    npy_intp start, stop;
-    part_range(c->n, c->parts, task, &start, &stop);
     const char *src = c->elements + start * c->stride;
     if (thn_key_size(c->typenum) == 4) {
         keys32(thn_type_index(c->typenum), src, c->stride, stop - start, (uint32_t *)c->keys + start, c->merge);
     } else {
         keys64(thn_type_index(c->typenum), src, c->stride, stop - start, (uint64_t *)c->keys + start, c->merge);
     }
+    return 0;
 }
 
 void thn_keys(int typenum, const char *src, npy_intp stride, npy_intp n, void *keys, int merge)
 {
-    Converting c = {typenum, merge, parts_of(n), (char *)src, stride, n, keys};
-    thn_parallel(c.parts, keys_task, &c);
+    Converting c = {typenum, merge, (char *)src, stride, keys};
+    by_parts(n, keys_of_some, &c);
 }
 
 void thn_keys64(int typenum, const char *src, npy_intp stride, npy_intp n, uint64_t *keys)
@@ -151,22 +153,21 @@ static void unkeys(int typenum, const void *keys, npy_intp n, char *dst, npy_int
     }
 }
 
-static void unkeys_task(void *ctx, long task)
+static int some_of_keys(void *ctx, npy_intp start, npy_intp stop)
 {
     const Converting *c = ctx;
-    npy_intp start, stop;
-    part_range(c->n, c->parts, task, &start, &stop);
     unkeys(c->typenum, (const char *)c->keys + start * thn_key_size(c->typenum), stop - start,
            c->elements + start * c->stride, c->stride);
+    return 0;
 }
 
 void thn_unkeys(int typenum, const void *keys, npy_intp n, char *dst, npy_intp stride)
 {
-    Converting c = {typenum, 0, parts_of(n), dst, stride, n, (void *)keys};
-    thn_parallel(c.parts, unkeys_task, &c);
+    Converting c = {typenum, 0, dst, stride, (void *)keys};
+    by_parts(n, some_of_keys, &c);
 }
 
-void thn_complex_keys(int typenum, const char *src, npy_intp stride, npy_intp n, uint8_t *class, uint64_t *re, uint64_t *im)
+void thn_complex_keys(int typenum, const char *src, npy_intp stride, npy_intp n, uint64_t *class, uint64_t *re, uint64_t *im)
 {
     for (npy_intp i = 0; i < n; i++, src += stride) {
         double part[2];
@@ -176,7 +177,7 @@ void thn_complex_keys(int typenum, const char *src, npy_intp stride, npy_intp n,
         uint64_t bits[2];
         memcpy(bits, part, sizeof bits);
         int bad_re = part[0] != part[0], bad_im = part[1] != part[1];
-        class[i] = (uint8_t)(2 * bad_re + bad_im);
+        class[i] = (uint64_t)(2 * bad_re + bad_im);
         re[i] = bad_re ? 0 : key_f8(bits[0], 1);
         im[i] = bad_im ? 0 : key_f8(bits[1], 1);
     }
@@ -189,47 +190,47 @@ void thn_complex_keys(int typenum, const char *src, npy_intp stride, npy_intp n,
     typedef struct {                                                                                \
         const U *a;                                                                                 \
         U *b, mask;                                                                                 \
-        npy_intp n;                                                                                 \
-        int parts, shift;                                                                           \
+        npy_intp length; /* of a part */                                                            \
+        int shift;                                                                                  \
         uint32_t *counts; /* of each digit, part by part; then where the part's elements go */      \
     } Pass_##U;                                                                                     \
                                                                                                     \
-    static void count_##U(void *ctx, long task)                                                     \
+    static int count_##U(void *ctx, npy_intp i, npy_intp stop)                                      \
     {                                                                                               \
         const Pass_##U *p = ctx;                                                                    \
         const int shift = p->shift;                                                                 \
         const U mask = p->mask;                                                                     \
-        uint32_t *count = p->counts + task * DIGITS;                                                \
-        npy_intp i, stop;                                                                           \
-        part_range(p->n, p->parts, task, &i, &stop);                                                \
+        uint32_t *count = p->counts + i / p->length * DIGITS;                                       \
         memset(count, 0, sizeof *count * DIGITS);                                                   \
         for (; i < stop; i++) {                                                                     \
             count[(p->a[i] >> shift) & mask]++;                                                     \
         }                                                                                           \
+        return 0;                                                                                   \
     }                                                                                               \
                                                                                                     \
-    static void scatter_##U(void *ctx, long task)                                                   \
+    static int scatter_##U(void *ctx, npy_intp i, npy_intp stop)                                    \
     {                                                                                               \
         const Pass_##U *p = ctx;                                                                    \
         const int shift = p->shift;                                                                 \
         const U mask = p->mask;                                                                     \
-        uint32_t *count = p->counts + task * DIGITS;                                                \
-        npy_intp i, stop;                                                                           \
-        part_range(p->n, p->parts, task, &i, &stop);                                                \
+        uint32_t *count = p->counts + i / p->length * DIGITS;                                       \
         for (; i < stop; i++) {                                                                     \
             const U v = p->a[i];                                                                    \
             p->b[count[(v >> shift) & mask]++] = v;                                                 \
         }                                                                                           \
+        return 0;                                                                                   \
     }                                                                                               \
                                                                                                     \
     /* NULL: nothing was done. */                                                                   \
-    static U *shared_##U(U *a, U *b, npy_intp n, int low, int bits, int parts)                      \
+    static U *shared_##U(U *a, U *b, npy_intp n, int low, int bits)                                 \
     {                                                                                               \
+        const npy_intp length = part_length(n);                                                     \
+        const int parts = (int)((n + length - 1) / length);                                         \
         THN_POOLED uint32_t *counts = thn_pool_alloc(sizeof *counts * DIGITS * (size_t)parts);      \
         const int passes = (bits + 10) / 11, width = passes ? (bits + passes - 1) / passes : 0;     \
         for (int k = 0; counts && k < passes; k++) {                                                \
-            Pass_##U p = {a, b, (U)(((U)1 << width) - 1), n, parts, low + k * width, counts};       \
-            thn_parallel(parts, count_##U, &p);                                                     \
+            Pass_##U p = {a, b, (U)(((U)1 << width) - 1), length, low + k * width, counts};         \
+            thn_parallel_ranges(n, length, count_##U, &p);                                          \
             uint32_t sum = 0, same = 0;                                                             \
             for (int part = 0; part < parts; part++) {                                              \
                 same += counts[part * DIGITS + (int)((a[0] >> p.shift) & p.mask)];                  \
@@ -244,7 +245,7 @@ void thn_complex_keys(int typenum, const char *src, npy_intp stride, npy_intp n,
                     sum += c;                                                                       \
                 }                                                                                   \
             }                                                                                       \
-            thn_parallel(parts, scatter_##U, &p);                                                   \
+            thn_parallel_ranges(n, length, scatter_##U, &p);                                        \
             U *t = a;                                                                               \
             a = b;                                                                                  \
             b = t;                                                                                  \
@@ -259,8 +260,7 @@ DEFINE_PASS(uint64_t)
 #define DEFINE_RADIX(U)                                                                             \
     static U *radix_##U(U *a, U *b, npy_intp n, int low, int bits)                                  \
     {                                                                                               \
-        const int parts = parts_of(n);                                                              \
-        U *shared = parts > 1 ? shared_##U(a, b, n, low, bits, parts) : NULL;                       \
+        U *shared = parts_of(n) > 1 ? shared_##U(a, b, n, low, bits) : NULL;                        \
         if (shared) {                                                                               \
             return shared;                                                                          \
         }                                                                                           \
@@ -320,41 +320,40 @@ DEFINE_INSERTION(uint32_t)
 DEFINE_INSERTION(uint64_t)
 
 /* Number of low bits that hold all differences between the keys; -1: they are sorted already. */
-#define DEFINE_SPREAD(U, CLZ)                                       \
-    typedef struct {                                                \
-        const U *keys;                                              \
-        npy_intp n;                                                 \
-        int parts, fall[MOST_PARTS];                                \
-        U differ[MOST_PARTS];                                       \
-    } Spread_##U;                                                   \
-                                                                    \
-    static void spread_task_##U(void *ctx, long task)               \
-    {                                                               \
-        Spread_##U *s = ctx;                                        \
-        const U *keys = s->keys, first = keys[0];                   \
-        U differ = 0;                                               \
-        int fall = 0;                                               \
-        npy_intp i, stop;                                           \
-        part_range(s->n, s->parts, task, &i, &stop);                \
-        for (i += i == 0; i < stop; i++) {                          \
-            differ |= keys[i] ^ first;                              \
-            fall |= keys[i] < keys[i - 1];                          \
-        }                                                           \
-        s->differ[task] = differ;                                   \
-        s->fall[task] = fall;                                       \
-    }                                                               \
-                                                                    \
-    static int spread_##U(const U *keys, npy_intp n)                \
-    {                                                               \
-        Spread_##U s = {.keys = keys, .n = n, .parts = parts_of(n)};\
-        U differ = 0;                                               \
-        int fall = 0;                                               \
-        thn_parallel(s.parts, spread_task_##U, &s);                 \
-        for (int k = 0; k < s.parts; k++) {                         \
-            differ |= s.differ[k];                                  \
-            fall |= s.fall[k];                                      \
-        }                                                           \
-        return !fall ? -1 : (int)sizeof(U) * 8 - CLZ(differ);       \
+#define DEFINE_SPREAD(U, CLZ)                                                 \
+    typedef struct {                                                          \
+        const U *keys;                                                        \
+        npy_intp length; /* of a part */                                      \
+        int fall[MOST_PARTS];                                                 \
+        U differ[MOST_PARTS];                                                 \
+    } Spread_##U;                                                             \
+                                                                              \
+    static int spread_part_##U(void *ctx, npy_intp start, npy_intp stop)      \
+    {                                                                         \
+        Spread_##U *s = ctx;                                                  \
+        const U *keys = s->keys, first = keys[0];                             \
+        U differ = 0;                                                         \
+        int fall = 0;                                                         \
+        for (npy_intp i = start + (start == 0); i < stop; i++) {              \
+            differ |= keys[i] ^ first;                                        \
+            fall |= keys[i] < keys[i - 1];                                    \
+        }                                                                     \
+        s->differ[start / s->length] = differ;                                \
+        s->fall[start / s->length] = fall;                                    \
+        return 0;                                                             \
+    }                                                                         \
+                                                                              \
+    static int spread_##U(const U *keys, npy_intp n)                          \
+    {                                                                         \
+        Spread_##U s = {.keys = keys, .length = part_length(n)};              \
+        U differ = 0;                                                         \
+        int fall = 0;                                                         \
+        thn_parallel_ranges(n, s.length, spread_part_##U, &s);                \
+        for (int k = 0; k < MOST_PARTS; k++) {                                \
+            differ |= s.differ[k];                                            \
+            fall |= s.fall[k];                                                \
+        }                                                                     \
+        return !fall ? -1 : (int)sizeof(U) * 8 - CLZ(differ);                 \
     }
 
 DEFINE_SPREAD(uint32_t, __builtin_clz)
@@ -435,9 +434,8 @@ static void settle(const uint64_t *keys, uint64_t *a, uint64_t *b, npy_intp n, i
         return;
     }
     for (int k = 0; k < t.parts; k++) {
-        npy_intp stop;
-        part_range(n, t.parts, k, &t.bounds[k], &stop);
         npy_intp *start = &t.bounds[k];
+        *start = thn_least(k * part_length(n), n);
         *start = k && *start < t.bounds[k - 1] ? t.bounds[k - 1] : *start;
         while (*start > 0 && *start < n && tied(&t, *start - 1, *start)) {
             ++*start;
@@ -467,33 +465,32 @@ uint64_t *thn_sort_u64(uint64_t *keys, uint64_t *spare, npy_intp n)
 
 typedef struct {
     const void *keys;
-    int size, low, parts;
-    npy_intp n, step;
+    int size, low;
+    npy_intp step;
     uint64_t *a;
     char *out;
 } Positions;
 
 /* Each position below 32 bits of its key. */
-static void pair_task(void *ctx, long task)
+static int pair_some(void *ctx, npy_intp start, npy_intp stop)
 {
     const Positions *p = ctx;
-    npy_intp start, stop;
-    part_range(p->n, p->parts, task, &start, &stop);
     if (p->size == 4) {
         for (npy_intp i = start; i < stop; i++) {
             p->a[i] = (uint64_t)((const uint32_t *)p->keys)[i] << 32 | (uint64_t)i;
         }
-        return;
+        return 0;
     }
     for (npy_intp i = start; i < stop; i++) {
         p->a[i] = (((const uint64_t *)p->keys)[i] >> p->low & UINT32_MAX) << 32 | (uint64_t)i;
     }
+    return 0;
 }
 
 uint64_t *thn_argsort_u32(const uint32_t *keys, npy_intp n, uint64_t *a, uint64_t *b)
 {
-    Positions p = {.keys = keys, .size = 4, .parts = parts_of(n), .n = n, .a = a};
-    thn_parallel(p.parts, pair_task, &p);
+    Positions p = {.keys = keys, .size = 4, .a = a};
+    by_parts(n, pair_some, &p);
     if (n <= FEW) {
         insertion_uint64_t(a, n);
         return a;
@@ -512,8 +509,8 @@ uint64_t *thn_argsort_u64(const uint64_t *keys, npy_intp n, uint64_t *a, uint64_
         return a;
     }
     const int low = bits > 32 ? bits - 32 : 0;
-    Positions p = {.keys = keys, .size = 8, .low = low, .parts = parts_of(n), .n = n, .a = a};
-    thn_parallel(p.parts, pair_task, &p);
+    Positions p = {.keys = keys, .size = 8, .low = low, .a = a};
+    by_parts(n, pair_some, &p);
     if (n <= FEW) {
         insertion_uint64_t(a, n);
     } else {
@@ -525,20 +522,20 @@ uint64_t *thn_argsort_u64(const uint64_t *keys, npy_intp n, uint64_t *a, uint64_
     return a;
 }
 
-static void put_task(void *ctx, long task)
+static int put_some(void *ctx, npy_intp start, npy_intp stop)
 {
     const Positions *p = ctx;
-    npy_intp i, stop;
-    part_range(p->n, p->parts, task, &i, &stop);
-    for (char *out = p->out + i * p->step; i < stop; i++, out += p->step) {
+    char *out = p->out + start * p->step;
+    for (npy_intp i = start; i < stop; i++, out += p->step) {
         *(int64_t *)out = (int64_t)(uint32_t)p->a[i];
     }
+    return 0;
 }
 
 void thn_put_positions(const uint64_t *order, npy_intp n, char *out, npy_intp step)
 {
-    Positions p = {.parts = parts_of(n), .n = n, .step = step, .a = (uint64_t *)order, .out = out};
-    thn_parallel(p.parts, put_task, &p);
+    Positions p = {.step = step, .a = (uint64_t *)order, .out = out};
+    by_parts(n, put_some, &p);
 }
 
 /* ---- selection: narrows the candidates digit by digit */

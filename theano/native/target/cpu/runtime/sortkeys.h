@@ -24,6 +24,6 @@ void thn_put_positions(const uint64_t *order, npy_intp n, char *out, npy_intp st
 /* The count-th smallest key (count >= 1); `a` has n entries. */
 uint64_t thn_select_u64(const uint64_t *keys, npy_intp n, npy_intp count, uint64_t *a);
 /* Keys of complex numbers: class (0 without NaN, 1 imaginary NaN, 2 real NaN, 3 both), real, imaginary part. */
-void thn_complex_keys(int typenum, const char *src, npy_intp stride, npy_intp n, uint8_t *class, uint64_t *re, uint64_t *im);
+void thn_complex_keys(int typenum, const char *src, npy_intp stride, npy_intp n, uint64_t *class, uint64_t *re, uint64_t *im);
 
 #endif

@@ -12,9 +12,24 @@ typedef struct ThnPlaces {
     int csc, wide;                  /* wide: indices are int64, else int32 */
 } ThnPlaces;
 
+/* One of the numbers of indices or indptr. */
+static inline npy_intp thn_sparse_number(const void *numbers, int wide, npy_intp i)
+{
+    return wide ? (npy_intp)((const int64_t *)numbers)[i] : ((const int32_t *)numbers)[i];
+}
+
+static inline void thn_sparse_set(void *numbers, int wide, npy_intp i, npy_intp v)
+{
+    if (wide) {
+        ((int64_t *)numbers)[i] = v;
+    } else {
+        ((int32_t *)numbers)[i] = (int32_t)v;
+    }
+}
+
 static inline npy_intp thn_sparse_pointer(const ThnPlaces *s, npy_intp line)
 {
-    return s->wide ? (npy_intp)((const int64_t *)s->indptr)[line] : ((const int32_t *)s->indptr)[line];
+    return thn_sparse_number(s->indptr, s->wide, line);
 }
 
 /* An element, as `type`, that is read from memory but once: what was checked is what is used, though another thread changes it. */
@@ -67,6 +82,9 @@ int thn_sparse_by_lines(const void *what, ThnOfLines work_on, double work);
         return -1;                                                                                                      \
     }
 
+/* Whether the numbers of an indptr do not decrease from 0 on. */
+int thn_sparse_rises(const void *indptr, int wide, npy_intp lines);
+
 struct ThnFrame;
 struct ThnInstr;
 struct ThnProgram;
@@ -85,7 +103,4 @@ int thn_sparse_product(const ThnPlaces *s, int typenum, const char *b, const npy
                        const npy_intp *y_strides, npy_intp columns);
 /* out[k] = a[i] . b[j] for the place (i, j) of value k; `a` and `b` C contiguous with rows of `depth` elements. */
 int thn_sparse_dot_at(const ThnPlaces *s, int typenum, const char *a, const char *b, npy_intp depth, char *out);
-/* out[k] = y[i, j] for the place (i, j) of value k, of elements of `item` bytes. */
-int thn_sparse_values_at(const ThnPlaces *s, int item, const char *y, const npy_intp *strides, char *out);
-
 #endif

@@ -262,12 +262,20 @@ TARGET static int FN(short_rows)(const ThnProduct *w, npy_intp r0, npy_intp r1, 
     return 0;
 }
 
-TARGET static int FN(csr_vector)(const ThnProduct *w, npy_intp r0, npy_intp r1, const char *b, char *y)
+/* Columns of any strides, one after the other. */
+TARGET static int FN(csr_vectors)(const void *what, npy_intp r0, npy_intp r1)
 {
-    if (w->b_row != sizeof(T) || w->s.stored >= LONG * w->s.lines) {
-        return FN(long_rows)(w, r0, r1, b, y);
+    const ThnProduct *w = what;
+    const int are_long = w->b_row != sizeof(T) || w->s.stored >= LONG * w->s.lines;
+    const int are_short = w->s.stored < (npy_intp)SHORT_ROWS * w->s.lines;
+    int r = 0;
+    for (npy_intp q = 0; q < w->columns && r == 0; q++) {
+        const char *b = w->b + q * w->b_col;
+        char *y = w->y + q * w->y_col;
+        r = are_long ? FN(long_rows)(w, r0, r1, b, y) : are_short ? FN(short_rows)(w, r0, r1, b, y)
+                                                                  : FN(rows_one_by_one)(w, r0, r1, b, y);
     }
-    return w->s.stored < (npy_intp)SHORT_ROWS * w->s.lines ? FN(short_rows)(w, r0, r1, b, y) : FN(rows_one_by_one)(w, r0, r1, b, y);
+    return r;
 }
 
 /* Lines [l0, l1) of a csc matrix times one column; Y(i) are elements of the result. */
@@ -382,45 +390,6 @@ TARGET static void FN(add_to)(char *y, npy_intp y_row, const char *from, npy_int
             STRIDED_Y(i) += x[i];
         }
     }
-}
-
-/* The arrays of the csr matrix that a csc one is: values of a row in the order of their columns. `indptr` has room for a line
- * more. */
-static int FN(by_rows)(const ThnPlaces *s, void *to_data, void *to_columns, void *to_next)
-{
-    T *data = to_data;
-    INDEX *columns = to_columns, *next = to_next;
-    const T *values = s->data;
-    const INDEX *indices = s->indices, *indptr = s->indptr;
-    INDEX *starts = next + 1;
-    memset(next, 0, sizeof(INDEX) * ((size_t)s->length + 2));
-    for (npy_intp k = 0; k < s->stored; k++) {
-        const npy_intp i = (npy_intp)THN_ONCE(INDEX, indices + k);
-        if ((npy_uintp)i >= (npy_uintp)s->length) {
-            return -1;
-        }
-        starts[i + 1]++;
-    }
-    for (npy_intp i = 0; i < s->length; i++) {
-        starts[i + 1] += starts[i];
-    }
-    /* next[i + 1] is where the next value of row i goes: in the end, where row i + 1 starts. */
-    for (npy_intp line = 0; line < s->lines; line++) {
-        const npy_intp start = indptr[line], end = indptr[line + 1];
-        if (!thn_sparse_within(s, start, end)) {
-            return -1;
-        }
-        for (npy_intp k = start; k < end; k++) {
-            const npy_intp i = (npy_intp)THN_ONCE(INDEX, indices + k);
-            if ((npy_uintp)i >= (npy_uintp)s->length || starts[i] >= s->stored) {
-                return -1; /* another thread changed the matrix */
-            }
-            const INDEX at = starts[i]++;
-            data[at] = values[k];
-            columns[at] = (INDEX)line;
-        }
-    }
-    return 0;
 }
 
 /* For the values of lines [l0, l1) the products of the rows of `a` and `b` that their places name, C contiguous. */

@@ -13,6 +13,7 @@
 
 typedef struct {
     ThnPlaces a, b;
+    char *to; /* of values_of */
 } Merge;
 
 typedef struct {
@@ -22,38 +23,49 @@ typedef struct {
 
 typedef struct {
     ThnPlaces s;
-    int sort, drop;
+    int sort, drop, add; /* add: sorted values of one place */
 } Tidied;
 
 typedef struct {
     ThnPlaces s;
     char *to;
-    npy_intp of_line, of_index;
+    npy_intp of_line, of_index; /* of a dense matrix */
 } Added;
+
+typedef struct {
+    ThnPlaces s;
+    const char *from;
+    npy_intp of_line, of_index;
+    char *to;
+} Gathered;
 
 #define INDEXED "sparse_parts_loops.h"
 #include "for_values.h"
 
 typedef struct {
-    int (*increases)(const ThnPlaces *, int *);
-    int (*canonical)(const ThnPlaces *, void *, void *, void *, void *, npy_intp);
-    ThnFilling merge_add, merge_multiply, from_dense;
-    npy_intp (*tidy)(const void *, npy_intp, npy_intp, char *, char *, void *, npy_intp);
-    int (*values_of)(const ThnPlaces *, const ThnPlaces *, npy_intp, npy_intp, char *);
-    ThnOfLines add_dense;
-    void (*sum_lines)(const ThnPlaces *, npy_intp, npy_intp, char *);
+    int (*increases)(const ThnPlaces *);
+    ThnFilling merge_add, merge_multiply, from_dense, tidy;
+    ThnOfLines values_of, values_at, add_dense, sum_lines;
     int (*sum_indices)(const ThnPlaces *, char *);
+    int (*turn)(const ThnPlaces *, ThnSparseMade *);
+    int (*stack)(const ThnPlaces *, int, int, ThnSparseMade *);
     int index, item;
 } Loops;
 
 #define OF(end)                                                                                                           \
-    {increases##end, canonical##end, merge_add##end, merge_multiply##end, from_dense##end, tidy##end, values_of##end,     \
-     add_dense##end, sum_lines##end, sum_indices##end, index_bytes##end, value_bytes##end}
+    {increases##end, merge_add##end, merge_multiply##end, from_dense##end, tidy##end, values_of##end, values_at##end,     \
+     add_dense##end, sum_lines##end, sum_indices##end, turn##end, stack##end, index_bytes##end, value_bytes##end}
 static const Loops all_loops[][2] = FOR_VALUES(OF);
 
 static const Loops *loops_for(int typenum, int item, int wide)
 {
     return &all_loops[thn_sparse_type(typenum, item)][wide];
+}
+
+/* Of values that are moved as they are. */
+static const Loops *moving_loops(int item, int wide)
+{
+    return loops_for(item == 16 ? NPY_CDOUBLE : NPY_INT64, item, wide);
 }
 
 int thn_sparse_type(int typenum, int item)
@@ -66,20 +78,6 @@ int thn_sparse_dtype(int typenum)
 {
     return typenum == NPY_FLOAT || typenum == NPY_DOUBLE || typenum == NPY_CFLOAT || typenum == NPY_CDOUBLE
            || PyTypeNum_ISINTEGER(typenum);
-}
-
-static npy_intp number_at(const void *numbers, int wide, npy_intp i)
-{
-    return wide ? (npy_intp)((const int64_t *)numbers)[i] : ((const int32_t *)numbers)[i];
-}
-
-static void set_number(void *numbers, int wide, npy_intp i, npy_intp v)
-{
-    if (wide) {
-        ((int64_t *)numbers)[i] = v;
-    } else {
-        ((int32_t *)numbers)[i] = (int32_t)v;
-    }
 }
 
 npy_intp thn_sparse_part(const ThnPlaces *a, const ThnPlaces *b, npy_intp part, npy_intp parts)
@@ -120,7 +118,7 @@ static int made_alloc(ThnSparseMade *m, npy_intp lines, npy_intp stored, int wid
     *m = (ThnSparseMade){.lines = lines, .stored = stored, .wide = wide};
     m->data = thn_pool_alloc((size_t)(stored ? stored : 1) * (size_t)item);
     m->indices = thn_pool_alloc((size_t)(stored ? stored : 1) * index);
-    m->indptr = thn_pool_alloc((size_t)(lines + 1) * index);
+    m->indptr = thn_pool_alloc((size_t)(lines + 2) * index); /* one more than there are, for where lines end while they are filled */
     if (!m->data || !m->indices || !m->indptr) {
         thn_sparse_made_free(m);
         return -2;
@@ -153,7 +151,7 @@ static void gather_task(void *ctx, long task)
         memcpy(k->to->indices + to * k->index, k->indices + from * k->index, (size_t)(n * k->index));
     }
     for (npy_intp line = k->lines[task]; to && line < k->lines[task + 1]; line++) {
-        set_number(k->to->indptr, k->index == 8, line + 1, number_at(k->to->indptr, k->index == 8, line + 1) + to);
+        thn_sparse_set(k->to->indptr, k->index == 8, line + 1, thn_sparse_number(k->to->indptr, k->index == 8, line + 1) + to);
     }
 }
 
@@ -217,7 +215,7 @@ int thn_sparse_filled(ThnFilled *k)
 
 static int merged(const ThnPlaces *a, const ThnPlaces *b, const Loops *loops, int multiply, ThnSparseMade *to)
 {
-    const Merge what = {*a, *b};
+    const Merge what = {*a, *b, NULL};
     ThnFilled k = {.index = loops->index, .item = loops->item, .what = &what, .to = to};
     k.fill = multiply ? loops->merge_multiply : loops->merge_add;
     /* The result is the same for any number of parts; one needs not be put together. */
@@ -229,35 +227,28 @@ static int merged(const ThnPlaces *a, const ThnPlaces *b, const Loops *loops, in
     return thn_sparse_filled(&k);
 }
 
+static int tidied(const Tidied *what, const Loops *loops, ThnSparseMade *to)
+{
+    const ThnPlaces *s = &what->s;
+    ThnFilled k = {.index = loops->index, .item = loops->item, .what = what, .to = to, .fill = loops->tidy};
+    k.parts = thn_worth((what->sort ? 8.0 : 2.0) * (double)s->stored + (double)s->lines, THN_MOST_PARTS);
+    for (npy_intp part = 0; part <= k.parts; part++) {
+        k.lines[part] = thn_sparse_part(s, NULL, part, k.parts);
+        k.room[part] = thn_sparse_pointer(s, k.lines[part]);
+    }
+    return thn_sparse_filled(&k);
+}
+
 /* `s` with increasing indices, over the memory of `made`. */
 static int made_canonical(ThnPlaces *s, const Loops *loops, ThnSparseMade *made)
 {
-    npy_intp longest = 0;
-    int bad = 0;
-    if (loops->increases(s, &bad)) {
-        return bad ? -1 : 0;
+    const Tidied what = {*s, .sort = 1, .add = 1};
+    int r = loops->increases(s);
+    if (r == 0) {
+        r = tidied(&what, loops, made);
+        *s = r < 0 ? *s : thn_sparse_of(made, s->length);
     }
-    for (npy_intp line = 0; line < s->lines; line++) {
-        const npy_intp n = thn_sparse_pointer(s, line + 1) - thn_sparse_pointer(s, line);
-        longest = n > longest && n <= s->stored ? n : longest; /* a longer one is found wrong */
-    }
-    if (bad) {
-        return -1;
-    }
-    THN_POOLED void *work = thn_pool_alloc(4 * (size_t)loops->index * (size_t)longest);
-    if (!work || made_alloc(made, s->lines, s->stored, s->wide, loops->item) < 0) {
-        return -2;
-    }
-    const int r = loops->canonical(s, made->data, made->indices, made->indptr, work, longest);
-    if (r < 0) {
-        thn_sparse_made_free(made);
-        return r;
-    }
-    s->data = made->data;
-    s->indices = made->indices;
-    s->indptr = made->indptr;
-    s->stored = thn_sparse_pointer(s, s->lines);
-    return 0;
+    return r < 0 ? r : 0;
 }
 
 int thn_sparse_merge(const ThnPlaces *a, const ThnPlaces *b, int typenum, int item, int multiply, ThnSparseMade *to)
@@ -278,32 +269,8 @@ int thn_sparse_merge(const ThnPlaces *a, const ThnPlaces *b, int typenum, int it
 
 int thn_sparse_tidy(const ThnPlaces *s, int typenum, int item, int sort, int drop, ThnSparseMade *to)
 {
-    const Loops *loops = loops_for(typenum, item, s->wide);
-    const Tidied what = {*s, sort, drop};
-    ThnFilled k = {.index = loops->index, .item = item, .what = &what, .to = to, .fill = loops->tidy};
-    k.parts = thn_worth((sort ? 8.0 : 2.0) * (double)s->stored + (double)s->lines, THN_MOST_PARTS);
-    for (npy_intp part = 0; part <= k.parts; part++) {
-        k.lines[part] = thn_sparse_part(s, NULL, part, k.parts);
-        k.room[part] = thn_sparse_pointer(s, k.lines[part]);
-    }
-    return thn_sparse_filled(&k);
-}
-
-typedef struct {
-    const ThnPlaces *x, *y;
-    const Loops *loops;
-    npy_intp parts;
-    char *to;
-    atomic_int bad;
-} Elements;
-
-static void values_of_task(void *ctx, long task)
-{
-    Elements *k = ctx;
-    const npy_intp l0 = thn_sparse_part(k->x, k->y, task, k->parts), l1 = thn_sparse_part(k->x, k->y, task + 1, k->parts);
-    if (k->loops->values_of(k->x, k->y, l0, l1, k->to) < 0) {
-        k->bad = 1;
-    }
+    const Tidied what = {*s, sort, drop, 0};
+    return tidied(&what, loops_for(typenum, item, s->wide), to);
 }
 
 int thn_sparse_values_of(const ThnPlaces *x, const ThnPlaces *y, int typenum, int item, char *to)
@@ -315,17 +282,19 @@ int thn_sparse_values_of(const ThnPlaces *x, const ThnPlaces *y, int typenum, in
         thn_sparse_copy(to, y->data, x->stored * item);
         return 0;
     }
+    const Loops *loops = loops_for(typenum, item, x->wide);
     ThnSparseMade made = {0};
-    ThnPlaces ordered = *y;
-    Elements k = {x, &ordered, loops_for(typenum, item, x->wide), 1, to, 0};
-    int r = made_canonical(&ordered, k.loops, &made);
-    if (r == 0) {
-        k.parts = thn_worth(3.0 * (double)x->stored + (double)ordered.stored, THN_MOST_PARTS);
-        thn_parallel((long)k.parts, values_of_task, &k);
-        r = k.bad ? -1 : 0;
-    }
+    Merge what = {*x, *y, to};
+    int r = made_canonical(&what.b, loops, &made);
+    r = r < 0 ? r : thn_sparse_by_lines(&what, loops->values_of, 3.0 * (double)x->stored + (double)y->stored);
     thn_sparse_made_free(&made);
     return r;
+}
+
+int thn_sparse_values_at(const ThnPlaces *s, int item, const char *y, const npy_intp *strides, char *out)
+{
+    const Gathered w = {*s, y, strides[s->csc ? 1 : 0], strides[s->csc ? 0 : 1], out};
+    return thn_sparse_by_lines(&w, moving_loops(item, s->wide)->values_at, 2.0 * (double)s->stored);
 }
 
 int thn_sparse_from_dense(const char *dense, const npy_intp *strides, npy_intp lines, npy_intp length, int typenum, int item,
@@ -375,145 +344,23 @@ int thn_sparse_add_dense(const ThnPlaces *s, int typenum, int item, char *dense,
     return thn_sparse_by_lines(&w, loops_for(typenum, item, s->wide)->add_dense, 3.0 * (double)s->stored + (double)s->lines);
 }
 
-typedef struct {
-    const ThnPlaces *s;
-    const Loops *loops;
-    npy_intp parts;
-    char *to;
-} Lines;
-
-static void sum_lines_task(void *ctx, long task)
-{
-    Lines *k = ctx;
-    k->loops->sum_lines(k->s, thn_sparse_part(k->s, NULL, task, k->parts), thn_sparse_part(k->s, NULL, task + 1, k->parts), k->to);
-}
-
 int thn_sparse_sum(const ThnPlaces *s, int typenum, int item, int of_lines, char *to)
 {
     const Loops *loops = loops_for(typenum, item, s->wide);
-    if (!of_lines) {
-        return loops->sum_indices(s, to);
-    }
-    Lines k = {.s = s, .loops = loops, .parts = thn_worth((double)(s->stored + s->lines), THN_MOST_PARTS), .to = to};
-    thn_parallel((long)k.parts, sum_lines_task, &k);
-    return 0;
+    const Added w = {*s, to, 0, 0};
+    return of_lines ? thn_sparse_by_lines(&w, loops->sum_lines, (double)(s->stored + s->lines)) : loops->sum_indices(s, to);
 }
 
 /* ---- other formats, some of the lines: values are moved by their size */
 
-#define MOVE(SIZE)                                                                                                      \
-    for (npy_intp line = 0, k = 0; line < s->lines; line++) {                                                           \
-        const npy_intp end = thn_sparse_pointer(s, line + 1);                                                           \
-        int wrong = !thn_sparse_within(s, k, end) || (line == s->lines - 1 && end != s->stored);                        \
-        for (; k < end && !wrong; k++) {                                                                                \
-            const npy_intp i = number_at(s->indices, s->wide, k);                                                       \
-            npy_intp at;                                                                                                \
-            if ((npy_uintp)i >= (npy_uintp)s->length) {                                                                 \
-                wrong = 1;                                                                                              \
-                break;                                                                                                  \
-            }                                                                                                           \
-            if (s->wide) {                                                                                              \
-                at = (npy_intp)((int64_t *)to->indptr)[i + 1]++;                                                        \
-            } else {                                                                                                    \
-                at = ((int32_t *)to->indptr)[i + 1]++;                                                                  \
-            }                                                                                                           \
-            if (at >= s->stored) {                                                                                      \
-                wrong = 1;                                                                                              \
-                break;                                                                                                  \
-            }                                                                                                           \
-            if (s->wide) {                                                                                              \
-                ((int64_t *)to->indices)[at] = line;                                                                    \
-            } else {                                                                                                    \
-                ((int32_t *)to->indices)[at] = (int32_t)line;                                                           \
-            }                                                                                                           \
-            memcpy(to->data + at * SIZE, (const char *)s->data + k * SIZE, SIZE);                                       \
-        }                                                                                                               \
-        if (wrong) {                                                                                                    \
-            thn_sparse_made_free(to); /* another thread changed the matrix */                                           \
-            return -1;                                                                                                  \
-        }                                                                                                               \
-    }                                                                                                                   \
-    break;
-
 int thn_sparse_turn(const ThnPlaces *s, int item, ThnSparseMade *to)
 {
-    if (made_alloc(to, s->length, s->stored, s->wide, item) < 0) {
-        return -2;
+    int r = made_alloc(to, s->length, s->stored, s->wide, item);
+    r = r < 0 ? r : moving_loops(item, s->wide)->turn(s, to);
+    if (r < 0) {
+        thn_sparse_made_free(to);
     }
-    memset(to->indptr, 0, (size_t)(s->length + 1) * (s->wide ? 8 : 4));
-    for (npy_intp k = 0; k < s->stored; k++) {
-        const npy_intp i = number_at(s->indices, s->wide, k);
-        if ((npy_uintp)i >= (npy_uintp)s->length) {
-            thn_sparse_made_free(to);
-            return -1;
-        }
-        /* Counted one place on: what stands at i + 1 is where line i begins, and is where it ends when it is filled. */
-        if (i + 2 <= s->length) {
-            if (s->wide) {
-                ((int64_t *)to->indptr)[i + 2]++;
-            } else {
-                ((int32_t *)to->indptr)[i + 2]++;
-            }
-        }
-    }
-    for (npy_intp i = 2; i <= s->length; i++) {
-        if (s->wide) {
-            ((int64_t *)to->indptr)[i] += ((int64_t *)to->indptr)[i - 1];
-        } else {
-            ((int32_t *)to->indptr)[i] += ((int32_t *)to->indptr)[i - 1];
-        }
-    }
-    switch (item) {
-    case 1: MOVE(1)
-    case 2: MOVE(2)
-    case 4: MOVE(4)
-    case 8: MOVE(8)
-    default: MOVE(16)
-    }
-    return 0;
-}
-
-#define STACK(INDEX)                                                                                                    \
-    for (npy_intp line = 0; line < to->lines || (!across && part < n);) {                                               \
-        npy_intp offset = 0;                                                                                            \
-        for (; part < n; part++) {                                                                                      \
-            const ThnPlaces *m = &s[part];                                                                              \
-            const INDEX *indices = m->indices, *indptr = m->indptr;                                                     \
-            INDEX *to_indices = (INDEX *)to->indices, *to_indptr = (INDEX *)to->indptr;                                 \
-            const npy_intp first = across ? line : 0, last = across ? line + 1 : m->lines;                              \
-            const npy_intp start = indptr[first], end = indptr[last];                                                   \
-            if (!thn_sparse_within(m, start, end) || at + end - start > to->stored) {                                              \
-                return -1;                                                                                              \
-            }                                                                                                           \
-            memcpy(to->data + at * item, (const char *)m->data + start * item, (size_t)((end - start) * item));         \
-            for (npy_intp k = start; k < end; k++) {                                                                    \
-                const INDEX i = THN_ONCE(INDEX, indices + k);                                                           \
-                wrong |= (npy_uintp)i >= (npy_uintp)m->length;                                                          \
-                to_indices[at + k - start] = (INDEX)(i + offset);                                                       \
-            }                                                                                                           \
-            for (npy_intp i = first; i < last && !across; i++) {                                                        \
-                to_indptr[++line] = (INDEX)(at + indptr[i + 1] - start);                                                \
-            }                                                                                                           \
-            at += end - start;                                                                                          \
-            offset += across ? m->length : 0;                                                                           \
-        }                                                                                                               \
-        if (across) {                                                                                                   \
-            ((INDEX *)to->indptr)[++line] = (INDEX)at;                                                                  \
-            part = 0;                                                                                                   \
-        }                                                                                                               \
-    }
-
-static int stacked(const ThnPlaces *s, int n, int item, int across, ThnSparseMade *to)
-{
-    npy_intp at = 0;
-    int part = 0, wrong = 0;
-    memset(to->indptr, 0, to->wide ? 8 : 4);
-    if (to->wide) {
-        STACK(int64_t)
-    } else {
-        STACK(int32_t)
-    }
-    return wrong ? -1 : 0;
+    return r;
 }
 
 int thn_sparse_stack(const ThnPlaces *s, int n, int item, int across, ThnSparseMade *to)
@@ -524,7 +371,7 @@ int thn_sparse_stack(const ThnPlaces *s, int n, int item, int across, ThnSparseM
         lines = across ? s[k].lines : lines + s[k].lines;
     }
     int r = made_alloc(to, lines, stored, s[0].wide, item);
-    r = r < 0 ? r : stacked(s, n, item, across, to);
+    r = r < 0 ? r : moving_loops(item, s[0].wide)->stack(s, n, across, to);
     if (r < 0) {
         thn_sparse_made_free(to);
     }
@@ -534,25 +381,24 @@ int thn_sparse_stack(const ThnPlaces *s, int n, int item, int across, ThnSparseM
 typedef struct {
     const ThnPlaces *s;
     const int64_t *which;
-    npy_intp n, parts;
     int item;
     ThnSparseMade *to;
 } Taken;
 
-static void take_task(void *ctx, long task)
+static int take_range(void *ctx, npy_intp first, npy_intp last)
 {
     const Taken *w = ctx;
-    const npy_intp first = w->n * task / w->parts, last = w->n * (task + 1) / w->parts;
     const int item = w->item, index = w->s->wide ? 8 : 4;
     for (npy_intp i = first; i < last; i++) {
         const npy_intp line = (npy_intp)(w->which[i] < 0 ? w->which[i] + w->s->lines : w->which[i]);
-        const npy_intp from = thn_sparse_pointer(w->s, line), at = number_at(w->to->indptr, w->s->wide, i);
-        const npy_intp count = number_at(w->to->indptr, w->s->wide, i + 1) - at;
+        const npy_intp from = thn_sparse_pointer(w->s, line), at = thn_sparse_number(w->to->indptr, w->s->wide, i);
+        const npy_intp count = thn_sparse_number(w->to->indptr, w->s->wide, i + 1) - at;
         /* Another thread may have changed the matrix in between. */
         const size_t n = from >= 0 && from + count <= w->s->stored ? (size_t)count : 0;
         memcpy(w->to->data + at * item, (const char *)w->s->data + from * item, n * (size_t)item);
         memcpy(w->to->indices + at * index, (const char *)w->s->indices + from * index, n * (size_t)index);
     }
+    return 0;
 }
 
 /* How many values a line has; -1: another thread changed the matrix. */
@@ -583,7 +429,7 @@ int thn_sparse_take(const ThnPlaces *s, int item, const int64_t *which, npy_intp
     }
     stored = 0;
     for (npy_intp i = 0; i <= n; i++) {
-        set_number(to->indptr, s->wide, i, stored);
+        thn_sparse_set(to->indptr, s->wide, i, stored);
         if (i < n) {
             const npy_intp n_line = length_of(s, (npy_intp)(which[i] < 0 ? which[i] + s->lines : which[i]));
             if (n_line < 0 || n_line > to->stored - stored) {
@@ -597,26 +443,25 @@ int thn_sparse_take(const ThnPlaces *s, int item, const int64_t *which, npy_intp
         thn_sparse_made_free(to);
         return -4;
     }
-    Taken w = {s, which, n, thn_worth(2.0 * (double)stored + 10.0 * (double)n, THN_MOST_PARTS), item, to};
-    thn_parallel((long)w.parts, take_task, &w);
+    Taken w = {s, which, item, to};
+    thn_parallel_ranges(n, thn_share(2.0 * (double)stored + 10.0 * (double)n, n), take_range, &w);
     return 0;
 }
 
 typedef struct {
     char *to;
     const char *from;
-    npy_intp bytes, parts;
 } Copied;
 
-static void copy_task(void *ctx, long task)
+static int copy_range(void *ctx, npy_intp first, npy_intp last)
 {
     const Copied *w = ctx;
-    const npy_intp first = w->bytes / w->parts * task, last = task + 1 == w->parts ? w->bytes : w->bytes / w->parts * (task + 1);
     memcpy(w->to + first, w->from + first, (size_t)(last - first));
+    return 0;
 }
 
 void thn_sparse_copy(void *to, const void *from, npy_intp bytes)
 {
-    Copied w = {to, from, bytes, thn_worth(0.1 * (double)bytes, THN_MOST_PARTS)};
-    thn_parallel((long)w.parts, copy_task, &w);
+    Copied w = {to, from};
+    thn_parallel_ranges(bytes, thn_share(0.1 * (double)bytes, bytes), copy_range, &w);
 }

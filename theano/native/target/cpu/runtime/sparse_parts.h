@@ -14,6 +14,12 @@ typedef struct ThnSparseMade {
     int wide;
 } ThnSparseMade;
 
+/* It as a matrix of lines so long, of csr. */
+static inline ThnPlaces thn_sparse_of(const ThnSparseMade *m, npy_intp length)
+{
+    return (ThnPlaces){m->data, m->indices, m->indptr, m->lines, length, m->stored, 0, m->wide};
+}
+
 /* Makes lines [l0, l1) of a matrix: their values, indices and where each line ends, counted from the first of these. Returns how
  * many values there are, at most `room`; -1: the input is not as it must be, -2: out of memory. */
 typedef npy_intp (*ThnFilling)(const void *what, npy_intp l0, npy_intp l1, char *data, char *indices, void *ends, npy_intp room);
@@ -45,6 +51,8 @@ int thn_sparse_tidy(const ThnPlaces *s, int typenum, int item, int sort, int dro
 /* What `y` has at the places of `x`, of one format, shape and width: x->stored values. Where `y` stores values at just these places
  * they are its own; else what it stores several times at one place is added up. */
 int thn_sparse_values_of(const ThnPlaces *x, const ThnPlaces *y, int typenum, int item, char *to);
+/* out[k] = y[i, j] for the place (i, j) of value k, of elements of `item` bytes. */
+int thn_sparse_values_at(const ThnPlaces *s, int item, const char *y, const npy_intp *strides, char *out);
 /* What is not zero of a dense matrix of lines with these strides. */
 int thn_sparse_from_dense(const char *dense, const npy_intp *strides, npy_intp lines, npy_intp length, int typenum, int item,
                           ThnSparseMade *to);

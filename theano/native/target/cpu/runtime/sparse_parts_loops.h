@@ -6,30 +6,25 @@ typedef struct {
     INDEX index, at;
 } FN(Entry);
 
-/* Whether the indices of each line increase; *bad if one is out of bounds. */
-static int FN(increases)(const ThnPlaces *s, int *bad)
+/* 1: the indices of each line increase; 0: they do not; -1: one is out of bounds. */
+static int FN(increases)(const ThnPlaces *s)
 {
     const INDEX *indices = s->indices, *indptr = s->indptr;
     int sorted = 1, wrong = 0;
     for (npy_intp line = 0; line < s->lines; line++) {
-        INDEX last = -1;
-        const npy_intp start = indptr[line], end = indptr[line + 1];
-        if (!thn_sparse_within(s, start, end)) {
-            *bad = 1;
-            return 0;
-        }
-        for (npy_intp k = start; k < end; k++) {
-            sorted &= indices[k] > last;
+        INDEX before = -1;
+        THN_EACH_VALUE(s, line, k)
+        {
+            sorted &= indices[k] > before;
             wrong |= (npy_uintp)indices[k] >= (npy_uintp)s->length;
-            last = indices[k];
+            before = indices[k];
         }
     }
-    *bad |= wrong;
-    return sorted;
+    return wrong ? -1 : sorted;
 }
 
 /* Sorts `n` entries by index; what comes first stays first. `other` has room for as many. Returns where they are. */
-static FN(Entry) *FN(sort)(FN(Entry) *a, FN(Entry) *other, npy_intp n)
+static __attribute__((noinline)) FN(Entry) *FN(sort)(FN(Entry) *a, FN(Entry) *other, npy_intp n)
 {
     for (npy_intp width = 1; width < n; width *= 2) {
         for (npy_intp start = 0; start < n; start += 2 * width) {
@@ -46,40 +41,7 @@ static FN(Entry) *FN(sort)(FN(Entry) *a, FN(Entry) *other, npy_intp n)
     return a;
 }
 
-/* The matrix with increasing indices in each line, values of one place added up. `work` has room for twice `longest` entries. */
-static int FN(canonical)(const ThnPlaces *s, void *to_data, void *to_indices, void *to_indptr, void *work, npy_intp longest)
-{
-    const T *data = s->data;
-    const INDEX *indices = s->indices, *indptr = s->indptr;
-    T *out = to_data;
-    INDEX *out_indices = to_indices, *out_indptr = to_indptr;
-    npy_intp n = 0;
-    out_indptr[0] = 0;
-    for (npy_intp line = 0; line < s->lines; line++) {
-        const npy_intp start = indptr[line], count = indptr[line + 1] - start, first = n;
-        FN(Entry) *entries = work;
-        if (!thn_sparse_within(s, start, start + count) || count > longest || n + count > s->stored) {
-            return -1;
-        }
-        for (npy_intp k = 0; k < count; k++) {
-            entries[k] = (FN(Entry)){indices[start + k], (INDEX)k};
-        }
-        entries = FN(sort)(entries, entries + count, count);
-        for (npy_intp k = 0; k < count; k++) {
-            const T value = data[start + entries[k].at];
-            if (n > first && out_indices[n - 1] == entries[k].index) {
-                out[n - 1] += value;
-            } else {
-                out[n] = value;
-                out_indices[n++] = entries[k].index;
-            }
-        }
-        out_indptr[line + 1] = (INDEX)n;
-    }
-    return 0;
-}
-
-/* Lines [l0, l1) with their values in order, or without zeros. */
+/* Lines [l0, l1) with their values in order, those of one place added up, or without zeros. */
 static npy_intp FN(tidy)(const void *what, npy_intp l0, npy_intp l1, char *to_data, char *to_indices, void *to_ends, npy_intp room)
 {
     const Tidied *w = what;
@@ -87,23 +49,24 @@ static npy_intp FN(tidy)(const void *what, npy_intp l0, npy_intp l1, char *to_da
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
     T *out = (T *)to_data;
     INDEX *to = (INDEX *)to_indices, *ends = to_ends;
+    const int drop = w->drop, add = w->add;
     npy_intp n = 0, have = 0;
     FN(Entry) *work = NULL;
     for (npy_intp line = l0; line < l1; line++) {
-        const npy_intp start = indptr[line], end = indptr[line + 1];
+        const npy_intp start = indptr[line], end = indptr[line + 1], first = n;
         int sorted = 1;
         if (!thn_sparse_within(&w->s, start, end) || n + end - start > room) {
             n = -1;
             break;
         }
         for (npy_intp k = start + 1; w->sort && k < end; k++) {
-            sorted &= indices[k - 1] <= indices[k];
+            sorted &= add ? indices[k - 1] < indices[k] : indices[k - 1] <= indices[k];
         }
         if (sorted) {
             for (npy_intp k = start; k < end; k++) {
                 out[n] = data[k];
                 to[n] = indices[k];
-                n += !w->drop || data[k] != 0;
+                n += !drop || data[k] != 0;
             }
         } else {
             if (end - start > have) {
@@ -120,9 +83,13 @@ static npy_intp FN(tidy)(const void *what, npy_intp l0, npy_intp l1, char *to_da
             const FN(Entry) *entries = FN(sort)(work, work + have, end - start);
             for (npy_intp k = 0; k < end - start; k++) {
                 const T value = data[start + entries[k].at];
+                if (add && n > first && to[n - 1] == entries[k].index) {
+                    out[n - 1] += value;
+                    continue;
+                }
                 out[n] = value;
                 to[n] = entries[k].index;
-                n += !w->drop || value != 0;
+                n += !drop || value != 0;
             }
         }
         ends[line] = (INDEX)n;
@@ -132,8 +99,10 @@ static npy_intp FN(tidy)(const void *what, npy_intp l0, npy_intp l1, char *to_da
 }
 
 /* For the values of lines [l0, l1) of `x` those that `y`, whose indices increase, has at their places. */
-static int FN(values_of)(const ThnPlaces *x, const ThnPlaces *y, npy_intp l0, npy_intp l1, char *to)
+static int FN(values_of)(const void *what, npy_intp l0, npy_intp l1)
 {
+    const ThnPlaces *x = &((const Merge *)what)->a, *y = &((const Merge *)what)->b;
+    T *to = (T *)((const Merge *)what)->to;
     const T *data = y->data;
     const INDEX *i_x = x->indices, *p_x = x->indptr, *i_y = y->indices, *p_y = y->indptr;
     for (npy_intp line = l0; line < l1; line++) {
@@ -160,7 +129,23 @@ static int FN(values_of)(const ThnPlaces *x, const ThnPlaces *y, npy_intp l0, np
                     high = middle;
                 }
             }
-            ((T *)to)[k] = at < end && i_y[at] == c ? data[at] : 0;
+            to[k] = at < end && i_y[at] == c ? data[at] : 0;
+        }
+    }
+    return 0;
+}
+
+/* For the values of lines [l0, l1) the elements of a dense matrix at their places. */
+static int FN(values_at)(const void *what, npy_intp l0, npy_intp l1)
+{
+    const Gathered *w = what;
+    const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
+    for (npy_intp line = l0; line < l1; line++) {
+        const char *from = w->from + line * w->of_line;
+        THN_EACH_VALUE(&w->s, line, k)
+        {
+            THN_INDEX_OF(&w->s, k, at)
+            ((T *)w->to)[k] = *(const T *)(from + at * w->of_index);
         }
     }
     return 0;
@@ -263,18 +248,20 @@ static int FN(add_dense)(const void *what, npy_intp l0, npy_intp l1)
 }
 
 /* The sums of lines [l0, l1). */
-static void FN(sum_lines)(const ThnPlaces *s, npy_intp l0, npy_intp l1, char *to)
+static int FN(sum_lines)(const void *what, npy_intp l0, npy_intp l1)
 {
+    const ThnPlaces *s = what;
     const T *data = s->data;
     const INDEX *indptr = s->indptr;
     for (npy_intp line = l0; line < l1; line++) {
         ACC sum = 0;
-        const npy_intp start = indptr[line], end = thn_sparse_within(s, start, indptr[line + 1]) ? indptr[line + 1] : start;
-        for (npy_intp k = start; k < end && k < s->stored; k++) {
+        THN_EACH_VALUE(s, line, k)
+        {
             sum += data[k];
         }
-        ((T *)to)[line] = (T)sum;
+        ((T *)((const Added *)what)->to)[line] = (T)sum;
     }
+    return 0;
 }
 
 /* The sums of the values of each index. */
@@ -320,4 +307,75 @@ static npy_intp FN(from_dense)(const void *what, npy_intp l0, npy_intp l1, char 
         }
     }
     return out && n != room ? -1 : n;
+}
+
+/* The matrix in the other format. */
+static int FN(turn)(const ThnPlaces *s, ThnSparseMade *to)
+{
+    const T *values = s->data;
+    const INDEX *indices = s->indices, *indptr = s->indptr;
+    T *data = (T *)to->data;
+    INDEX *lines = (INDEX *)to->indices, *next = (INDEX *)to->indptr;
+    memset(next, 0, sizeof(INDEX) * (size_t)(s->length + 2));
+    for (npy_intp k = 0; k < s->stored; k++) {
+        THN_INDEX_OF(s, k, i)
+        next[i + 2]++; /* one place on: what stands at i + 1 is where line i begins, and is where it ends when it is filled */
+    }
+    for (npy_intp i = 2; i <= s->length; i++) {
+        next[i] += next[i - 1];
+    }
+    npy_intp k = 0;
+    for (npy_intp line = 0; line < s->lines; line++) {
+        const npy_intp end = indptr[line + 1];
+        if (!thn_sparse_within(s, k, end)) {
+            return -1;
+        }
+        for (; k < end; k++) {
+            THN_INDEX_OF(s, k, i)
+            if (next[i + 1] >= s->stored) {
+                return -1; /* another thread changed the matrix */
+            }
+            const INDEX at = next[i + 1]++;
+            data[at] = values[k];
+            lines[at] = (INDEX)line;
+        }
+    }
+    return k == s->stored ? 0 : -1;
+}
+
+/* `n` matrices one after the other, or `across`. */
+static int FN(stack)(const ThnPlaces *s, int n, int across, ThnSparseMade *to)
+{
+    INDEX *to_indices = (INDEX *)to->indices, *to_indptr = (INDEX *)to->indptr;
+    npy_intp at = 0;
+    int part = 0, wrong = 0;
+    to_indptr[0] = 0;
+    for (npy_intp line = 0; line < to->lines || (!across && part < n);) {
+        npy_intp offset = 0;
+        for (; part < n; part++) {
+            const ThnPlaces *m = &s[part];
+            const INDEX *indices = m->indices, *indptr = m->indptr;
+            const npy_intp first = across ? line : 0, last = across ? line + 1 : m->lines;
+            const npy_intp start = indptr[first], end = indptr[last];
+            if (!thn_sparse_within(m, start, end) || at + end - start > to->stored) {
+                return -1;
+            }
+            memcpy((T *)to->data + at, (const T *)m->data + start, (size_t)(end - start) * sizeof(T));
+            for (npy_intp k = start; k < end; k++) {
+                const INDEX i = THN_ONCE(INDEX, indices + k);
+                wrong |= (npy_uintp)i >= (npy_uintp)m->length;
+                to_indices[at + k - start] = (INDEX)(i + offset);
+            }
+            for (npy_intp i = first; i < last && !across; i++) {
+                to_indptr[++line] = (INDEX)(at + indptr[i + 1] - start);
+            }
+            at += end - start;
+            offset += across ? m->length : 0;
+        }
+        if (across) {
+            to_indptr[++line] = (INDEX)at;
+            part = 0;
+        }
+    }
+    return wrong ? -1 : 0;
 }

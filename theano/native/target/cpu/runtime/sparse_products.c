@@ -9,7 +9,6 @@
 
 #define MOST_SUMS ((size_t)1 << 40) /* for which sums are kept in a product of two; more are in no memory */
 #define LONG_LINES ((size_t)1 << 26)    /* bytes of them */
-#define BY_ROWS 4                   /* columns from which on a csc matrix is sorted by rows for a product */
 
 typedef struct {
     ThnPlaces a, b;
@@ -51,16 +50,16 @@ static const Loops *loops_for(int typenum, int item, int wide)
 typedef struct {
     const ThnProduct *what;
     const Loops *loops;
-    atomic_int bad;
 } Work;
 
-static void columns_task(void *ctx, long column)
+static int some_columns(void *ctx, npy_intp first, npy_intp last)
 {
-    Work *k = ctx;
+    const Work *k = ctx;
     const ThnProduct *w = k->what;
-    if (k->loops->columns(w, w->b + column * w->b_col, w->y + column * w->y_col) < 0) {
-        k->bad = 1;
+    for (npy_intp column = first; column < last; column++) {
+        THN_TRY(k->loops->columns(w, w->b + column * w->b_col, w->y + column * w->y_col));
     }
+    return 0;
 }
 
 int thn_sparse_product_any(const ThnPlaces *s, int typenum, int item, const char *b, const npy_intp *b_strides, char *y,
@@ -68,23 +67,11 @@ int thn_sparse_product_any(const ThnPlaces *s, int typenum, int item, const char
 {
     ThnProduct w = {*s, b, y, b_strides[0], b_strides[1], y_strides[0], y_strides[1], columns};
     const Loops *loops = loops_for(typenum, item, s->wide);
-    ThnSparseMade made = {0};
-    int r = 0;
-    if (s->csc && columns < BY_ROWS) {
-        Work k = {&w, loops, 0};
-        thn_parallel((long)columns, columns_task, &k);
-        return k.bad ? -1 : 0;
-    }
     if (s->csc) {
-        r = thn_sparse_turn(s, item, &made);
-        if (r < 0) {
-            return r;
-        }
-        w.s = (ThnPlaces){made.data, made.indices, made.indptr, s->length, s->lines, made.stored, 0, s->wide};
+        Work k = {&w, loops};
+        return thn_parallel_ranges(columns, 1, some_columns, &k);
     }
-    r = thn_sparse_by_lines(&w, loops->rows, ((double)s->stored + (double)s->lines) * (1.0 + 0.6 * (double)columns));
-    thn_sparse_made_free(&made);
-    return r;
+    return thn_sparse_by_lines(&w, loops->rows, ((double)s->stored + (double)s->lines) * (1.0 + 0.6 * (double)columns));
 }
 
 int thn_sparse_dot_at_any(const ThnPlaces *s, int typenum, int item, const char *a, const char *b, npy_intp depth, char *out)
@@ -111,7 +98,7 @@ int thn_sparse_times(const ThnPlaces *a, const ThnPlaces *b, int typenum, int it
         npy_intp most = 0;
         bounds[line] = bound;
         for (npy_intp at = start; at < end && !wrong; at++) {
-            const npy_uintp i = a->wide ? (npy_uintp)((const int64_t *)a->indices)[at] : (npy_uintp)((const int32_t *)a->indices)[at];
+            const npy_uintp i = (npy_uintp)thn_sparse_number(a->indices, a->wide, at);
             if (i >= (npy_uintp)b->lines) {
                 wrong = 1;
                 break;

@@ -74,34 +74,16 @@ static void link_cells(ThnSteady *s, const ThnInstr *ins)
     }
 }
 
-static ThnMatrix matrix(const ThnCell *c)
-{
-    return (ThnMatrix){c->data, c->dims[0], c->dims[1], c->strides[0], c->strides[1]};
-}
-
 /* A product of a row and a small matrix; 0: it is another one. */
 static int row_call(ThnSteady *s, Call *call)
 {
     const ThnInstr *ins = call->ins;
     ThnFrame *f = s->frame;
-    const ThnCell *x, *b, *z = NULL, *alpha = NULL, *beta = NULL, *y = THN_OUT(f, ins, 0);
-    switch (ins->def->code) {
-    case THN_OP_dot22scalar:
-        alpha = THN_IN(f, ins, 2); /* fall through */
-    case THN_OP_dot:
-        x = THN_IN(f, ins, 0);
-        b = THN_IN(f, ins, 1);
-        break;
-    case THN_OP_gemm:
-    case THN_OP_gemv:
-        z = THN_IN(f, ins, 0);
-        alpha = THN_IN(f, ins, 1);
-        x = THN_IN(f, ins, 2);
-        b = THN_IN(f, ins, 3);
-        beta = THN_IN(f, ins, 4);
-        break;
-    default: return 0;
+    ThnOperands o;
+    if (!thn_operands(f, ins, &o)) {
+        return 0;
     }
+    const ThnCell *x = o.x, *b = o.y, *z = o.z, *alpha = o.alpha, *beta = o.beta, *y = THN_OUT(f, ins, 0);
     if ((alpha && !has_same_value(alpha)) || (beta && !has_same_value(beta)) || x->ndim + b->ndim < 3) {
         return 0;
     }
@@ -112,10 +94,7 @@ static int row_call(ThnSteady *s, Call *call)
     if (v->ndim == 2 && v->dims[turned] != 1) {
         return 0;
     }
-    ThnMatrix by = matrix(m);
-    if (turned) {
-        by = (ThnMatrix){by.data, by.cols, by.rows, by.col_stride, by.row_stride};
-    }
+    ThnMatrix by = thn_matrix(m, turned);
     if (by.rows == 0 || by.cols < 2) {
         return 0;
     }

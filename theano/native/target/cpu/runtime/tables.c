@@ -104,6 +104,16 @@ int thn_table_offsets(const ThnTable *t, char *const *ptr, const npy_intp *steps
     return 1;
 }
 
+void thn_load_run(const Dims *g, char **ptr, npy_intp *at, npy_intp n, ThnInner load, char *to, npy_intp item)
+{
+    const npy_intp step = g->n ? g->strides[g->n - 1] : 0;
+    for (npy_intp some; n > 0; n -= some, to += some * item) {
+        some = thn_least(thn_left(g, g->n, at), n);
+        load(some, to, item, *ptr, step);
+        thn_skip(g, g->n, some, 1, ptr, at);
+    }
+}
+
 /* ---- rows */
 
 #define FEW 8 /* rows below which what is around each is gone through one by one */

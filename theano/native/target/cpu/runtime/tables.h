@@ -58,6 +58,9 @@ void thn_rows_move(const ThnRows *r, char *x, const npy_intp *offsets, npy_intp 
  * depend on threads. 0: an index is out of bounds. */
 int thn_table_move(const ThnTable *t, int how, char *other, const npy_intp *strides);
 
+/* Loads the next `n` elements from *ptr, `at` in the dims, on: one behind the other, `item` bytes apart. */
+void thn_load_run(const Dims *g, char **ptr, npy_intp *at, npy_intp n, ThnInner load, char *to, npy_intp item);
+
 #define THN_AHEAD 4 /* rows that are fetched ahead */
 
 /* Fetches the beginning of a row. */

@@ -13,9 +13,10 @@ static inline double thn_bytes_work(const ThnCell *c)
 /* The target of a writing instruction: x itself, or a fresh array to copy x into. */
 int thn_target_prepare(ThnFrame *f, ThnCell *out, ThnCell *x, int inplace);
 void thn_target_execute(const ThnCell *out, const ThnCell *x, int inplace);
-/* y's elements for reading while `out` is written: a copy if they share memory. `held` is freed by the caller. */
-int thn_source(ThnFrame *f, const ThnCell *y, const ThnCell *out, const char **data, npy_intp *strides, char **held);
-/* Both -1 with thn_error; same_dtype only if x and y differ. */
+/* The second input's elements for reading while the output is written, which is begun with the target: a copy if they share memory,
+ * with strides over `dims`, to which they broadcast. `held` is freed by the caller. */
+int thn_source(ThnFrame *f, const ThnInstr *ins, int inplace, int nd, const npy_intp *dims, char **data, npy_intp *strides, char **held);
+/* -1 with thn_error. */
 int thn_broadcast_error(ThnFrame *f, const ThnCell *y, int nd, const npy_intp *dims);
 
 #endif

@@ -13,7 +13,31 @@
 #endif
 #include "threads.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
+
+typedef struct {
+    intptr_t n, length;
+    thn_range_fn fn;
+    void *ctx;
+    atomic_int failed;
+} Ranges;
+
+static void range_task(void *ctx, long task)
+{
+    Ranges *r = ctx;
+    const intptr_t start = (intptr_t)task * r->length, left = r->n - start;
+    if (r->fn(r->ctx, start, start + (left < r->length ? left : r->length)) < 0) {
+        atomic_store(&r->failed, 1);
+    }
+}
+
+int thn_parallel_ranges(intptr_t n, intptr_t length, thn_range_fn fn, void *ctx)
+{
+    Ranges r = {n, length, fn, ctx, 0};
+    thn_parallel(n > 0 ? (long)((n + length - 1) / length) : 0, range_task, &r);
+    return atomic_load(&r.failed) ? -1 : 0;
+}
 
 #if defined(_WIN32)
 
@@ -34,8 +58,6 @@ int thn_get_threads(void) { return n_threads; }
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdint.h>
 #include <time.h>
 
 #define MAX_THREADS 256

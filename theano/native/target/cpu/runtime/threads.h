@@ -2,6 +2,8 @@
 #ifndef THN_THREADS_H
 #define THN_THREADS_H
 
+#include <stdint.h>
+
 typedef void (*thn_task_fn)(void *ctx, long task);
 
 void thn_threads_init(void); /* once */
@@ -20,6 +22,10 @@ static inline void thn_parallel_if(int many, long ntasks, thn_task_fn fn, void *
 {
     (many ? thn_parallel : thn_run_alone)(ntasks, fn, ctx);
 }
+/* Calls fn(ctx, start, stop) for ranges of 0 .. n - 1, `length` long but for the last, as thn_parallel does. 0, or -1 if one of the
+ * calls has returned less than 0. */
+typedef int (*thn_range_fn)(void *ctx, intptr_t start, intptr_t stop);
+int thn_parallel_ranges(intptr_t n, intptr_t length, thn_range_fn fn, void *ctx);
 /* Threads used together with the caller's. Takes effect with the next loop; n < 1 is taken as 1. */
 void thn_set_threads(int n);
 int thn_get_threads(void);

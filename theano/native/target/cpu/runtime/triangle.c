@@ -5,8 +5,10 @@
 #include <string.h>
 
 #if defined(__GNUC__) && defined(__x86_64__)
-
 #define AVX2 __attribute__((target("avx2,fma")))
+#else
+#define AVX2
+#endif
 #define LANES 4
 #define ROW_VECTORS 2
 #define BLOCK_ROWS (ROW_VECTORS * LANES)
@@ -160,26 +162,3 @@ int thn_small_right(int letter, char uplo, char trans, char diag, ThnDense a, Th
     upper(t, n, (double *)b.data + last * b.ld, step * b.ld, b.rows);
     return 1;
 }
-
-#else
-
-int thn_small_left(int letter, ThnDense a, ThnDense b)
-{
-    (void)letter;
-    (void)a;
-    (void)b;
-    return 0;
-}
-
-int thn_small_right(int letter, char uplo, char trans, char diag, ThnDense a, ThnDense b)
-{
-    (void)letter;
-    (void)uplo;
-    (void)trans;
-    (void)diag;
-    (void)a;
-    (void)b;
-    return 0;
-}
-
-#endif
