@@ -175,8 +175,15 @@ def _terms(root: Any) -> list[_Term]:
     return _merged(result, root.type.dtype)
 
 
-def _vector_product(v: Any) -> Any:
-    """``(A, x)`` if the vector `v` is ``dot(A, x)`` as a Dot22 with one column or row, and nothing else uses it."""
+def _matrices_of(term: _Term, out: Any) -> Any:
+    """``(A, B)`` if the matrix of a term is ``dot(A, B)``, as a Dot22 of the type of the sum `out`: so is Gemm's accumulator."""
+    product = _product_of(term.matrix, term.uses) if term.matrix.type == out.type else None
+    return None if product is None else product.inputs
+
+
+def _matrix_and_vector_of(term: _Term, out: Any) -> Any:
+    """``(A, x)`` if the vector of a term is ``dot(A, x)`` as a Dot22 with one column or row, and nothing else uses it."""
+    v = term.matrix
     node = v.owner
     if node is None or not isinstance(node.op, DimShuffle) or len(v.clients) != 1:
         return None
@@ -291,9 +298,9 @@ class GemmOptimizer(Optimizer):
                 continue
             out = node.outputs[0]
             if _is_real_matrix(out):
-                build = _gemm_of_sum
+                operation, operands_of = gemm_no_inplace, _matrices_of
             elif _is_real_vector(out) and out.type.dtype != "float16":
-                build = _gemv_of_sum
+                operation, operands_of = gemv_no_inplace, _matrix_and_vector_of
             else:
                 continue
             start = clock()
@@ -302,7 +309,7 @@ class GemmOptimizer(Optimizer):
             if len(terms) < 2:
                 continue
             start = clock()
-            new = build(out, terms)
+            new = _chained(out, terms, operation, operands_of)
             build_time += clock() - start
             if new is None:
                 continue
@@ -334,53 +341,11 @@ class GemmOptimizer(Optimizer):
         )
 
 
-def _gemm_of_sum(out: Any, terms: list[_Term]) -> Any:
-    """`out`, the sum of `terms`, as Gemms, or None if it has no product with something to add to."""
-    dtype = out.type.dtype
-    # A product that is broadcast is added by the sum: Gemm's accumulator has the shape of the product.
-    products = [t for t in terms if t.matrix.type == out.type and _product_of(t.matrix, t.uses) is not None]
-    if not products:
-        return None
-    alphas = [t.factor(dtype) for t in products]
-    products = [p for p, a in zip(products, alphas, strict=True) if a is not None]
-    alphas = [a for a in alphas if a is not None]
-    if not products:
-        return None
-    chosen = set(map(id, products))
-    others = [t for t in terms if id(t) not in chosen]
-    one = T.constant(np.asarray(1, dtype=dtype))
-    if others:
-        if all(t.matrix.type != out.type for t in others):
-            return None
-        beta: Any = one
-        if len(others) == 1:
-            z = others[0].matrix
-            scaled = others[0].factor(dtype)
-            if scaled is None:
-                z = _rebuild(others)
-            else:
-                beta = scaled
-        else:
-            z = _rebuild(others)
-        if z.type != out.type:
-            return None
-    else:
-        # The first product is what the others are added to.
-        first = products.pop(0)
-        alpha = alphas.pop(0)
-        z, beta = first.matrix, alpha
-    for p, alpha in zip(products, alphas, strict=True):
-        x, y = p.matrix.owner.inputs
-        z = gemm_no_inplace(z, alpha, x, y, beta)
-        beta = one
-    return z
-
-
-def _gemv_of_sum(out: Any, terms: list[_Term]) -> Any:
-    """The vector `out`, the sum of `terms`, as Gemvs, or None if it has no product with something to add to."""
+def _chained(out: Any, terms: list[_Term], operation: Any, operands_of: Any) -> Any:
+    """`out`, the sum of `terms`, as Gemms or Gemvs, or None if it has no product with something to add to."""
     dtype = out.type.dtype
     factors = [t.factor(dtype) for t in terms]
-    products = [None if f is None else _vector_product(t.matrix) for t, f in zip(terms, factors, strict=True)]
+    products = [None if f is None else operands_of(t, out) for t, f in zip(terms, factors, strict=True)]
     found = [k for k, p in enumerate(products) if p is not None]
     others = [t for t, p in zip(terms, products, strict=True) if p is None]
     if not found or (others and all(t.matrix.type != out.type for t in others)):
@@ -398,8 +363,7 @@ def _gemv_of_sum(out: Any, terms: list[_Term]) -> Any:
     if z.type != out.type:
         return None
     for k in found:
-        A, x = products[k]
-        z = gemv_no_inplace(z, factors[k], A, x, beta)
+        z = operation(z, factors[k], *products[k], beta)
         beta = one
     return z
 

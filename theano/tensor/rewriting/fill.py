@@ -202,8 +202,6 @@ def local_elemwise_alloc_op(ElemwiseOP: Any, AllocOP: Any, DimShuffleOP: Any) ->
     >>> rewrite(T.add(T.dvector("x"), T.alloc(T.dscalar("y"), 3)).owner)[0].owner.inputs
     [x, InplaceDimShuffle{x}.0]
     """
-    either = (AllocOP, DimShuffleOP)
-
     def local_elemwise_alloc(node: Any) -> Any:
         """``f(x, alloc(y, shape)) -> f(x, y)`` if another input has the shape of the result.
 
@@ -215,22 +213,11 @@ def local_elemwise_alloc_op(ElemwiseOP: Any, AllocOP: Any, DimShuffleOP: Any) ->
         inputs = node.inputs
         if len(node.outputs) != 1 or len(inputs) < 2:
             return False
-        found = False
-        for i in inputs:
-            owner = i.owner
-            if owner is not None and isinstance(owner.op, either):
-                if isinstance(owner.op, AllocOP):
-                    found = True
-                    break
-                owner = owner.inputs[0].owner
-                if owner is not None and isinstance(owner.op, AllocOP):
-                    found = True
-                    break
-        if not found:
-            return False
         out = node.outputs[0]
         pattern = out.type.broadcastable
         values = [_alloc_value(i, AllocOP, DimShuffleOP) for i in inputs]
+        if all(v is None for v in values):
+            return False
         of_full_shape = [k for k, i in enumerate(inputs) if i.type.broadcastable == pattern]
         references = [k for k in of_full_shape if values[k] is None]
         if references:

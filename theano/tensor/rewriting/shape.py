@@ -25,7 +25,7 @@ from theano.tensor.rewriting.registry import (
     register_useless,
 )
 from theano.tensor.rewriting.rules import Made, applies, rewrite, rule, x
-from theano.tensor.rewriting.terms import exact_replacement
+from theano.tensor.rewriting.terms import exact_replacement, same_expression
 from theano.tensor.shapes import Shape, Shape_i, shape_i  # noqa: F401
 from theano.tensor.slicing import Subtensor
 
@@ -417,31 +417,8 @@ def same_dimension(a: Any, b: Any) -> bool:
         return True
     if isinstance(a, Constant) or isinstance(b, Constant):
         return isinstance(a, Constant) and isinstance(b, Constant) and bool(a.data == b.data)
-    na, nb = a.owner, b.owner
-    if na is None or nb is None or na.op != nb.op or len(na.inputs) != len(nb.inputs):
-        return False
-    if all(x is y for x, y in zip(na.inputs, nb.inputs, strict=True)):
-        return True
-    # One level is enough for what infer_shape returns most of the time: sums and products of Shape_i.
-    return all(_same_source(x, y) for x, y in zip(na.inputs, nb.inputs, strict=True))
-
-
-def _same_source(x: Any, y: Any) -> bool:
-    if x is y:
-        return True
-    if isinstance(x, Constant) and isinstance(y, Constant):
-        return x.type == y.type and bool(np.all(x.data == y.data))
-    nx, ny = x.owner, y.owner
-    return (
-        nx is not None
-        and ny is not None
-        and nx.op == ny.op
-        and len(nx.inputs) == len(ny.inputs)
-        and all(
-            a is b or (isinstance(a, Constant) and isinstance(b, Constant) and a.type == b.type and np.all(a.data == b.data))
-            for a, b in zip(nx.inputs, ny.inputs, strict=True)
-        )
-    )
+    # So deep are the sums and products of Shape_i that infer_shape returns most of the time.
+    return same_expression(a, b, 2)
 
 
 class ShapeOptimizer(Optimizer):
@@ -486,63 +463,6 @@ class UnShapeOptimizer(Optimizer):
 optdb.register("ShapeOpt", ShapeOptimizer(), 0.1, "fast_run", "fast_compile")
 # After the rewrites that ask for shapes, when asked for by name.
 optdb.register("UnShapeOpt", UnShapeOptimizer(), 10)
-
-
-def static_dimension(var: Any, i: int) -> int | None:
-    """Return the length of dimension `i` of `var` if the graph says it before running, else None.
-
-    Constants, shapes that infer_shape makes of them, and the present values of shared variables and test values
-    count.
-
-    Parameters
-    ----------
-    var : TensorVariable
-        Any tensor.
-    i : int
-        The dimension.
-
-    Examples
-    --------
-    >>> static_dimension(T.ones((3, 2)) + 1, 0), static_dimension(T.dvector(), 0)
-    (3, None)
-    """
-    from theano.gof.fg import FunctionGraph
-    from theano.gof.graph import inputs as graph_inputs
-
-    leaves = [v for v in graph_inputs([var]) if not isinstance(v, Constant)]
-    fgraph = FunctionGraph(leaves, [var], clone=True, features=[])
-    feature = ShapeFeature()
-    fgraph.attach_feature(feature)
-    originals = dict(zip(fgraph.inputs, leaves, strict=True))
-    return _evaluate_dimension(feature.shape(fgraph.outputs[0])[i], originals)
-
-
-def _evaluate_dimension(dimension: Any, originals: dict[Any, Any]) -> int | None:
-    """The value of a small graph of Shape_i, integers and scalar arithmetic."""
-    from theano.gof.graph import io_toposort
-
-    values: dict[Any, Any] = {}
-
-    def value_of(v: Any) -> Any:
-        if v in values:
-            return values[v]
-        if isinstance(v, Constant):
-            return v.data
-        leaf = originals.get(v, v)
-        if hasattr(leaf, "get_value"):
-            return leaf.get_value(borrow=True)
-        return getattr(leaf.tag, "test_value", None)
-
-    for node in io_toposort([], [dimension]):
-        inputs = [value_of(i) for i in node.inputs]
-        if any(i is None for i in inputs):
-            return None
-        storage: list[list[Any]] = [[None] for _ in node.outputs]
-        node.op.perform(node, inputs, storage)
-        for output, cell in zip(node.outputs, storage, strict=True):
-            values[output] = cell[0]
-    result = value_of(dimension)
-    return None if result is None else int(result)
 
 
 @register_specialize

@@ -137,17 +137,8 @@ def local_useless_slice(node: Any) -> Any:
 @local_optimizer([Subtensor])
 def local_useless_subtensor(node: Any) -> Any:
     """``x[:] -> x``, ``x[0:x.shape[0]] -> x``"""
-    x = node.inputs[0]
-    if x.type != node.outputs[0].type:
-        return False
-    idx = indices_of(node)
-    lengths = None
-    if any(isinstance(e, slice) and e.stop is not None for e in idx):
-        lengths = _lengths(node, x)
-    for k, entry in enumerate(idx):
-        if not _is_full(entry, lengths[k] if lengths is not None else None):
-            return False
-    return [x]
+    sliced = local_useless_slice.transform(node)
+    return sliced if sliced == [node.inputs[0]] else False
 
 
 @register_canonicalize("fast_compile")

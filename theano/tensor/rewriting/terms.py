@@ -157,36 +157,110 @@ def factors_of(v: Any) -> list[Any]:
     return list(v.owner.inputs) if v.type.dtype in T.float_dtypes and is_elemwise(v.owner, T.mul) else [v]
 
 
-def flat_factors(factors: Sequence[Any], most: int = 16) -> list[Any]:
-    """`factors` with those of the products, negatives and squares among them, which other expressions may use too.
+def fraction(v: Any) -> tuple[list[Any], list[Any]]:
+    """The factors of `v` above and below the line; ``-1`` is one of them where `v` is a negative."""
+    node = v.owner
+    if node is None or v.type.dtype not in T.float_dtypes:
+        return [v], []
+    if node.op == T.neg:
+        top, bottom = fraction(node.inputs[0])
+        return [_minus_one(v), *top], bottom
+    if node.op == T.inv:
+        return [], factors_of(node.inputs[0])
+    if node.op == T.true_div:
+        return factors_of(node.inputs[0]), factors_of(node.inputs[1])
+    return factors_of(v), []
+
+
+def opened(v: Any, divisions: bool = True, most: int = 16) -> tuple[list[Any], list[Any]]:
+    """The factors of `v` above and below the line, also those of its factors, which other expressions may use too.
 
     Parameters
     ----------
-    factors : sequence of TensorVariable
-        What is taken apart.
+    v : TensorVariable
+        What is taken apart: products, squares, negatives and quotients.
+    divisions : bool, optional
+        Whether quotients are, too.
     most : int, optional
         From so many factors on the rest stays as it is.
     """
-    result, todo = [], list(reversed(factors))
+    top: list[Any] = []
+    bottom: list[Any] = []
+    todo = [(v, True)]
     while todo:
-        f = todo.pop()
+        v, above = todo.pop()
         # The product of integers may have wrapped around.
-        node = f.owner if f.type.dtype in T.float_dtypes and len(result) < most else None
-        if node is not None and node.op == T.mul:
-            todo.extend(reversed(node.inputs))
-        elif node is not None and node.op == T.sqr:
-            todo += [node.inputs[0]] * 2
-        elif node is not None and node.op == T.neg:
-            todo += [node.inputs[0], T.constant(np.asarray(-1, dtype=f.type.dtype))]
+        node = v.owner if v.type.dtype in T.float_dtypes and len(top) + len(bottom) < most else None
+        op = None if node is None else node.op
+        if op == T.mul or op == T.sqr:
+            todo += [(i, above) for i in reversed(node.inputs)] * (2 if op == T.sqr else 1)
+        elif op == T.neg:
+            todo += [(node.inputs[0], above), (_minus_one(v), True)]
+        elif divisions and (op == T.inv or op == T.true_div):
+            todo += [(node.inputs[-1], not above), *((i, above) for i in node.inputs[:-1])]
         else:
-            result.append(f)
-    return result
+            (top if above else bottom).append(v)
+    return top, bottom
+
+
+def _minus_one(like: Any) -> Any:
+    return T.constant(np.asarray(-1, dtype=like.type.dtype))
+
+
+def quotient(top: Sequence[Any], bottom: Sequence[Any], dtype: str) -> Any:
+    """The product of `top` over the product of `bottom`, which are computed in `dtype`."""
+    above = product_of([T.cast(f, dtype) for f in top])
+    below = product_of([T.cast(f, dtype) for f in bottom])
+    if above is None:
+        above = T.constant(np.asarray(1, dtype=dtype))
+    return above if below is None else T.true_div(above, below)
+
+
+def scaled(k: float, u: Any, dtype: str) -> Any:
+    """``k * u`` in `dtype`, with the constants of `u`."""
+    u = T.cast(u, dtype)
+    node = u.owner
+    if is_elemwise(node, T.neg):
+        return scaled(-k, node.inputs[0], dtype)
+    if is_elemwise(node, T.mul):
+        rest = [i for i in node.inputs if as_scalar_constant(i) is None]
+        if len(rest) == len(node.inputs) - 1:
+            product = product_of(rest)
+            if product.type == u.type:
+                (constant,) = (i for i in node.inputs if i not in rest)
+                u, k = product, k * float(as_scalar_constant(constant))
+    return u if k == 1 else T.neg(u) if k == -1 else T.mul(np.asarray(k, dtype=dtype), u)
+
+
+def is_bounded(x: Any, op: Any) -> bool:
+    """Whether `x` is the minimum or maximum, as `op` is, with a constant: what rules give to a function in a branch."""
+    return is_elemwise(x.owner, op) and any(as_scalar_constant(i) is not None for i in x.owner.inputs)
 
 
 def repeated_constant(v: Any) -> Any:
     """The number that `v` is, or repeats, as `as_scalar_constant` returns it."""
     node = v.owner
     return as_scalar_constant(node.inputs[0] if node is not None and isinstance(node.op, T.Alloc) else v)
+
+
+def split_constants(factors: Sequence[Any], repeated: bool = False) -> tuple[float, list[Any]]:
+    """The product of the constants among `factors` that are single numbers, or one number `repeated`, and the other factors."""
+    value, rest = 1.0, []
+    for f in factors:
+        constant = repeated_constant(f) if repeated or all(f.type.broadcastable) else None
+        if constant is None:
+            rest.append(f)
+        else:
+            value *= float(constant)
+    return value, rest
+
+
+def with_number(value: float, factors: Sequence[Any], dtype: str) -> list[Any]:
+    """`factors`, and a number; one that rounding has made differ from a multiple of 1/8 is that one."""
+    whole = np.round(8 * value) / 8
+    if abs(value - whole) <= 2 * np.finfo(dtype).eps * abs(value):
+        value = float(whole)
+    return [*factors] if value == 1 else [T.constant(np.asarray(value, dtype=dtype)), *factors]
 
 
 def product_of(factors: Sequence[Any]) -> Any:
