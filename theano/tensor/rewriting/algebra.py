@@ -19,7 +19,7 @@ from theano.tensor.rewriting.registry import (
     register_uncanonicalize,
 )
 from theano.tensor.rewriting.rules import Made, P, a, applies, b, c, called, d, once, rest, rewrite, rule, x, y
-from theano.tensor.rewriting.terms import as_scalar_constant, constant_like, is_elemwise, replacement, same_dtype
+from theano.tensor.rewriting.terms import as_scalar_constant, constant_like, is_elemwise, is_inexact, replacement, same_dtype
 from theano.tensor.shapes import Shape_i
 
 
@@ -31,23 +31,7 @@ def _filled(node: Any, value: Any) -> Any:
 
 def _negates(x: Any, out: Any) -> bool:
     """Whether the negative `x` is one in the dtype of `out` too: that of an integer may have wrapped around."""
-    return x.type.dtype not in T.discrete_dtypes or x.type.dtype == out.type.dtype
-
-
-def is_inexact(x: Any) -> bool:
-    """Whether the negative of `x` is one: that of an integer may wrap around.
-
-    Parameters
-    ----------
-    x : TensorVariable
-        Any tensor.
-
-    Examples
-    --------
-    >>> is_inexact(T.dscalar()), is_inexact(T.lscalar())
-    (True, False)
-    """
-    return x.type.dtype not in T.discrete_dtypes
+    return is_inexact(x) or x.type.dtype == out.type.dtype
 
 
 def _has_sign(x: Any) -> bool:
@@ -98,7 +82,7 @@ local_neg_div_neg = rewrite(
     [register_specialize],
     rule(P.neg(once(P.neg(x) / y)), x / y, where=NO_INTEGER),
     rule(P.neg(once(c / x)), -c / x,
-         where=("`c` is no integer", lambda c: c.type.dtype not in T.discrete_dtypes)),
+         where=("`c` is no integer", lambda c: is_inexact(c))),
 )  # fmt: skip
 
 

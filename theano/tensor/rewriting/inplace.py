@@ -39,8 +39,8 @@ class _Aliases:
                     self.root[node.outputs[o]] = self.root_of(node.inputs[positions[0]])
             for positions in destroy_map.values():
                 self.destroyed.update(self.root_of(node.inputs[p]) for p in positions)
-            self.last.update((self.root_of(i), here) for i in node.inputs)
-        self.last.update((self.root_of(out), len(order)) for out in fgraph.outputs)
+            self.last.update(dict.fromkeys(map(self.root_of, node.inputs), here))
+        self.last.update(dict.fromkeys(map(self.root_of, fgraph.outputs), len(order)))
 
     def root_of(self, var: Any) -> Any:
         """The variable whose memory `var` looks at."""

@@ -23,6 +23,7 @@ from theano.tensor.rewriting.terms import (
     as_scalar_constant,
     constant_like,
     constant_of,
+    is_inexact,
     negated,
     opened,
     quotient,
@@ -117,17 +118,13 @@ class _Negative(_Arithmetic, Only):
     __slots__ = ("negated",)
 
     def __init__(self, part: Part):
-        super().__init__(_Ways(part, lambda: (P.neg(part), P.mul(-1, part))), _is_not_discrete)
+        super().__init__(_Ways(part, lambda: (P.neg(part), P.mul(-1, part))), is_inexact)
         self.negated = part
 
     def build(self, found: Found, number: Callable[[Any], Any]) -> Any:
         v = self.negated.build(found, number)
         value = as_scalar_constant(v)
         return negated(v) if value is None else constant_like(-value, v)
-
-
-def _is_not_discrete(v: Any) -> bool:
-    return v.type.dtype not in T.discrete_dtypes
 
 
 class _Number(_Arithmetic, Number):
@@ -387,7 +384,7 @@ class rule(rules.Rule):  # noqa: N801
         "floats": ("all are floats of one dtype", _FLOAT, True, True, False),
         "reals": ("operations are of one float dtype", _FLOAT, True, False, True),
         "wide": ("the result is a float", _FLOAT, False, False, True),
-        "inexact": ("the result is no integer", _is_not_discrete, False, False, True),
+        "inexact": ("the result is no integer", is_inexact, False, False, True),
         "cast": ("", _ANY, False, False, True),
     }
 
@@ -448,6 +445,14 @@ _ABOVE, _BELOW = Rest("above"), Rest("below")
 _MOST = 16
 
 
+def _may_fit(parts: Sequence[Any], factors: list[Any]) -> bool:
+    """A quick no, by the Ops: whether some factors may be what the parts stand for."""
+    if len(factors) < len(parts):
+        return False
+    ops = [v.owner.op for v in factors if v.owner is not None]
+    return all(not isinstance(p, Applied) or p.op in ops for p in parts)
+
+
 class _Factors(_Applied):
     """Some of the factors of a product or quotient, also of those in it, above and below the line."""
 
@@ -461,11 +466,23 @@ class _Factors(_Applied):
         self.innermost = (self.below or self.above)[-1].innermost
 
     def form(self) -> Form:
-        return Form(1, _MOST, ((None, frozenset(self.seen)),) if self.seen else ())
+        wants = [(None, frozenset(self.seen))] if self.seen else []
+        if self.op is not T.mul and all(p.seen_as for p in self.below):
+            # What is below the line is the last input, or a factor of that.
+            ops = [op for p in self.below for op in p.seen_as]
+            wants.append((1 if self.op is T.true_div else 0, frozenset([*ops, T.mul, T.sqr, T.neg, T.inv, T.true_div])))
+        return Form(1, _MOST, tuple(wants))
 
     def takes(self, inputs: Sequence[Any], found: Found, scope: Scope) -> Iterable[Found]:
-        top, bottom = opened(found["out"])
-        if len(top) >= len(self.above) and len(bottom) >= len(self.below) and len(top) + len(bottom) <= 2 * _MOST:
+        if self.op is T.mul:
+            top, bottom = opened(found["out"])
+        else:
+            bottom, over = opened(inputs[-1])
+            if not _may_fit(self.below, bottom):
+                return
+            top, under = opened(inputs[0]) if self.op is T.true_div else ([], [])
+            top, bottom = top + over, bottom + under
+        if len(top) + len(bottom) <= 2 * _MOST and _may_fit(self.above, top) and _may_fit(self.below, bottom):
             for known in in_any_order(self.below, 0, bottom, _BELOW, found, scope):
                 yield from in_any_order(self.above, 0, top, _ABOVE, known, scope)
 

@@ -25,7 +25,7 @@ from theano.tensor.rewriting.registry import (
     register_useless,
 )
 from theano.tensor.rewriting.rules import Made, applies, rewrite, rule, x
-from theano.tensor.rewriting.terms import exact_replacement, same_expression
+from theano.tensor.rewriting.terms import exact_replacement, lengths_of, same_dimension
 from theano.tensor.shapes import Shape, Shape_i, shape_i  # noqa: F401
 from theano.tensor.slicing import Subtensor
 
@@ -399,28 +399,6 @@ class ShapeFeature(toolbox.Feature):
         return len(sx) == len(sy) and all(same_dimension(a, b) for a, b in zip(sx, sy, strict=True))
 
 
-def same_dimension(a: Any, b: Any) -> bool:
-    """Whether two symbolic dimensions are certainly equal.
-
-    Parameters
-    ----------
-    a, b : scalar
-        The lengths.
-
-    Examples
-    --------
-    >>> x, y = T.dvectors("x", "y")
-    >>> same_dimension(x.shape[0], x.shape[0]), same_dimension(x.shape[0], y.shape[0])
-    (True, False)
-    """
-    if a is b:
-        return True
-    if isinstance(a, Constant) or isinstance(b, Constant):
-        return isinstance(a, Constant) and isinstance(b, Constant) and bool(a.data == b.data)
-    # So deep are the sums and products of Shape_i that infer_shape returns most of the time.
-    return same_expression(a, b, 2)
-
-
 class ShapeOptimizer(Optimizer):
     """Gives the graph a `ShapeFeature`.
 
@@ -470,14 +448,8 @@ optdb.register("UnShapeOpt", UnShapeOptimizer(), 10)
 @local_optimizer([Shape])
 def local_shape_to_shape_i(node: Any) -> Any:
     """``shape(x) -> MakeVector(the dimensions of x)``"""
-    fgraph = getattr(node, "fgraph", None)
-    feature = getattr(fgraph, "shape_feature", None)
-    if feature is None:
-        return False
-    shape = feature.shape(node.inputs[0])
-    if shape is None:
-        return False
-    return exact_replacement(node, feature_make_vector(shape))
+    shape = lengths_of(node, node.inputs[0])
+    return False if shape is None else exact_replacement(node, feature_make_vector(shape))
 
 
 def feature_make_vector(dimensions: Sequence[Any]) -> Any:
@@ -504,10 +476,9 @@ def local_shape_i_lift(node: Any) -> Any:
 
     Only where the shape is inferred; `Shape_i` of what cannot be inferred stays.
     """
-    feature = getattr(getattr(node, "fgraph", None), "shape_feature", None)
-    if feature is None or node.inputs[0].owner is None and not isinstance(node.inputs[0], Constant):
+    if node.inputs[0].owner is None and not isinstance(node.inputs[0], Constant):
         return False
-    shape = feature.shape(node.inputs[0])
+    shape = lengths_of(node, node.inputs[0])
     if shape is None:
         return False
     new = shape[node.op.i]

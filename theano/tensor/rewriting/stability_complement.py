@@ -272,14 +272,6 @@ def local_complements(node: Any) -> Any:
     return _summed(node, _complement)
 
 
-def _is_sigmoid(v: Any, kind: type) -> bool:
-    return kind is _SIGMOID
-
-
-def _is_any(v: Any, kind: type) -> bool:
-    return True
-
-
 @register_specialize
 @local_optimizer([T.sub, T.add], among_inputs=[sigmoid, *_PRODUCTS], needs=[sigmoid, T.tanh])
 def local_difference_of_sigmoids(node: Any) -> Any:
@@ -291,9 +283,9 @@ def local_difference_of_sigmoids(node: Any) -> Any:
     if len(node.inputs) > _TERMS or dtype not in T.float_dtypes:
         return False
     # Of more than two terms two may cancel that have no sigmoid.
-    if len(node.inputs) == 2 and not _near_function(node.inputs, _is_sigmoid):
+    if len(node.inputs) == 2 and not _near_function(node.inputs, lambda v, kind: kind is _SIGMOID):
         return False
-    if sum(isinstance(i, Constant) or _near_function([i], _is_any) for i in node.inputs) < 2:
+    if sum(isinstance(i, Constant) or _near_function([i], lambda v, kind: True) for i in node.inputs) < 2:
         return False
     return _summed(node, _difference_of_sigmoids)
 
@@ -317,15 +309,14 @@ def _summed(node: Any, of_two: Any) -> Any:
 
 SLOPE = applies(sigmoid_slope)
 MINUS_X = times(-1, x)
-_COMPLEMENTS = [T.sub, T.add, T.neg, T.mul, sigmoid_slope]
 local_quotient_of_complements = rewrite(
     "local_quotient_of_complements",
     STAGES,
-    among((1 - P.tanh(x) ** 2) / (1 - P.tanh(x)), 2 * SIGMOID(times(2, x)), "reals", seen=_COMPLEMENTS),
-    among((1 - P.tanh(x) ** 2) / (1 + P.tanh(x)), 2 * SIGMOID(times(-2, x)), "reals", seen=_COMPLEMENTS),
+    among((1 - P.tanh(x) ** 2) / (1 - P.tanh(x)), 2 * SIGMOID(times(2, x)), "reals"),
+    among((1 - P.tanh(x) ** 2) / (1 + P.tanh(x)), 2 * SIGMOID(times(-2, x)), "reals"),
     # What a slope is of has lost its sign.
-    among(SLOPE(x) / SIGMOID(x), SIGMOID(MINUS_X), "reals", seen=_COMPLEMENTS),
-    among(SLOPE(MINUS_X) / SIGMOID(x), SIGMOID(MINUS_X), "reals", seen=_COMPLEMENTS),
+    among(SLOPE(x) / SIGMOID(x), SIGMOID(MINUS_X), "reals"),
+    among(SLOPE(MINUS_X) / SIGMOID(x), SIGMOID(MINUS_X), "reals"),
 )
 
 
@@ -340,8 +331,8 @@ local_inv_sqr_1_plus_exp = rewrite(
 local_exp_times_sigmoids = rewrite(
     "local_exp_times_sigmoids",
     STAGES,
-    among(P.exp(x) * SIGMOID(MINUS_X), SIGMOID(x), "reals", seen=[T.exp, T.sqr]),
-    among((1 + P.exp(x)) * SIGMOID(MINUS_X), 1, "reals", seen=[T.add, T.sub, T.sqr]),
+    among(SIGMOID(x) * P.exp(MINUS_X), SIGMOID(MINUS_X), "reals", seen=[T.exp, T.sqr]),
+    among(SIGMOID(x) * (1 + P.exp(MINUS_X)), 1, "reals", seen=[T.add, T.sub, T.sqr]),
 )
 
 

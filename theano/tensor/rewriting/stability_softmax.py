@@ -126,13 +126,8 @@ def local_grad_of_softmax_by_hand(node: Any) -> Any:
         minus = T.constant(np.asarray(-1, dtype=e.type.dtype))
         if _split(scale) != (-1.0, []):
             gradient = quotient([minus, *scale[0], gradient], scale[1], e.type.dtype)
-        rest = [k for k in range(len(terms)) if k not in (i, j)]
-        if outer:
-            rest_terms = [T.mul(terms[k], *outer) for k in rest]
-            return replacement(node, T.add(gradient, *rest_terms) if rest_terms else gradient)
-        kept = _without_sums_of(terms, rest, (terms[i], terms[j]), axis)
-        new = T.add(gradient, *kept) if kept else gradient
-        return replacement(node, new)
+        rest = [T.mul(t, *outer) if outer else t for k, t in enumerate(terms) if k not in (i, j)]
+        return replacement(node, T.add(gradient, *rest) if rest else gradient)
     return False
 
 
@@ -163,24 +158,6 @@ def _gradient(e: Any, axis: int, h: _Fraction, total: Any) -> Any:
     x = _unshifted(x, (axis,))
     op = softmax_grad if of_softmax else logsoftmax_grad
     return _along(lambda g_rows, rows: op(g_rows, softmax_op(rows)), axis, T.cast(g, dtype), x)
-
-
-def _without_sums_of(terms: Any, rest: list[int], parts: tuple[Any, Any], axis: int) -> list[Any]:
-    """The terms `rest` but pairs of one thing times the sums of the two `parts`, which add up to 0."""
-    sums: list[dict[int, Any]] = [{}, {}]
-    for k in rest:
-        top, bottom = opened(_bare(terms[k]))
-        for f in top:
-            inner = _summed(f)
-            for side, part in enumerate(parts):
-                if inner is not None and inner[0] is part and inner[1] == axis:
-                    sums[side][k] = _split((_without(top, f) or [], bottom))
-    kept = list(rest)
-    for k, one in sums[0].items():
-        m = next((m for m, other in sums[1].items() if m in kept and m != k and one == other), None)
-        if m is not None:
-            kept = [i for i in kept if i not in (k, m)]
-    return [terms[k] for k in kept]
 
 
 @register_canonicalize

@@ -104,23 +104,20 @@ def argument_of(v: Any, op: Any, dtype: str | None = None) -> Any:
     return v.owner.inputs[0] if is_elemwise(v.owner, op) and dtype in (None, v.type.dtype) else None
 
 
-def float_argument(v: Any, op: Any) -> Any:
-    """Return the argument of `v` if it is the elementwise `op` of a float that keeps its dtype, else None.
+def is_inexact(x: Any) -> bool:
+    """Whether the negative of `x` is one: that of an integer may wrap around.
 
     Parameters
     ----------
-    v : TensorVariable
+    x : TensorVariable
         Any tensor.
-    op : Elemwise
-        Without inplace pattern.
 
     Examples
     --------
-    >>> float_argument(T.sqr(T.dscalar("x")), T.sqr), float_argument(T.sqr(T.lscalar("n")), T.sqr)
-    (x, None)
+    >>> is_inexact(T.dscalar()), is_inexact(T.lscalar())
+    (True, False)
     """
-    x = argument_of(v, op)
-    return x if x is not None and x.type.dtype == v.type.dtype and x.type.dtype in T.float_dtypes else None
+    return x.type.dtype not in T.discrete_dtypes
 
 
 def signed(v: Any) -> tuple[Any, bool]:
@@ -137,7 +134,7 @@ def signed(v: Any) -> tuple[Any, bool]:
     >>> signed(-x), signed(-1 * x), signed(x)
     ((x, True), (x, True), (x, False))
     """
-    if v.type.dtype in T.discrete_dtypes:
+    if not is_inexact(v):
         return v, False
     x = argument_of(v, T.neg)
     if x is None and is_elemwise(v.owner, T.mul) and len(v.owner.inputs) == 2:
@@ -172,6 +169,9 @@ def fraction(v: Any) -> tuple[list[Any], list[Any]]:
     return factors_of(v), []
 
 
+_MUL, _SQR, _NEG, *_ = _OPENED = [type(op.scalar_op) for op in (T.mul, T.sqr, T.neg, T.inv, T.true_div)]
+
+
 def opened(v: Any, divisions: bool = True, most: int = 16) -> tuple[list[Any], list[Any]]:
     """The factors of `v` above and below the line, also those of its factors, which other expressions may use too.
 
@@ -189,14 +189,16 @@ def opened(v: Any, divisions: bool = True, most: int = 16) -> tuple[list[Any], l
     todo = [(v, True)]
     while todo:
         v, above = todo.pop()
+        node = v.owner
+        kind = None if node is None or type(node.op) is not Elemwise else type(node.op.scalar_op)
         # The product of integers may have wrapped around.
-        node = v.owner if v.type.dtype in T.float_dtypes and len(top) + len(bottom) < most else None
-        op = None if node is None else node.op
-        if op == T.mul or op == T.sqr:
-            todo += [(i, above) for i in reversed(node.inputs)] * (2 if op == T.sqr else 1)
-        elif op == T.neg:
+        if kind not in _OPENED or v.type.dtype not in T.float_dtypes or len(top) + len(bottom) >= most:
+            (top if above else bottom).append(v)
+        elif kind is _NEG:
             todo += [(node.inputs[0], above), (_minus_one(v), True)]
-        elif divisions and (op == T.inv or op == T.true_div):
+        elif kind is _MUL or kind is _SQR:
+            todo += [(i, above) for i in reversed(node.inputs)] * (2 if kind is _SQR else 1)
+        elif divisions:
             todo += [(node.inputs[-1], not above), *((i, above) for i in node.inputs[:-1])]
         else:
             (top if above else bottom).append(v)
@@ -218,7 +220,7 @@ def quotient(top: Sequence[Any], bottom: Sequence[Any], dtype: str) -> Any:
 
 def scaled(k: float, u: Any, dtype: str) -> Any:
     """``k * u`` in `dtype`, with the constants of `u`."""
-    u = T.cast(u, dtype)
+    k, u = float(k), T.cast(u, dtype)
     node = u.owner
     if is_elemwise(node, T.neg):
         return scaled(-k, node.inputs[0], dtype)
@@ -282,6 +284,50 @@ def same_expression(a: Any, b: Any, depth: int = 6) -> bool:
         and na.outputs.index(a) == nb.outputs.index(b)
         and all(same_expression(x, y, depth - 1) for x, y in zip(na.inputs, nb.inputs, strict=True))
     )
+
+
+def same_dimension(a: Any, b: Any) -> bool:
+    """Whether two symbolic dimensions are certainly equal.
+
+    Parameters
+    ----------
+    a, b : scalar
+        The lengths.
+
+    Examples
+    --------
+    >>> x, y = T.dvectors("x", "y")
+    >>> same_dimension(x.shape[0], x.shape[0]), same_dimension(x.shape[0], y.shape[0])
+    (True, False)
+    """
+    if a is b:
+        return True
+    if isinstance(a, Constant) or isinstance(b, Constant):
+        return isinstance(a, Constant) and isinstance(b, Constant) and bool(a.data == b.data)
+    # So deep are the sums and products of Shape_i that infer_shape returns most of the time.
+    return same_expression(a, b, 2)
+
+
+def lengths_of(node: Any, x: Any) -> Any:
+    """Return the symbolic dimensions of `x`, if the graph of `node` knows them, else None.
+
+    Parameters
+    ----------
+    node : Apply
+        A node of a graph.
+    x : TensorVariable
+        Any tensor.
+
+    Examples
+    --------
+    >>> from theano.gof import FunctionGraph
+    >>> from theano.tensor.opt import ShapeFeature
+    >>> fgraph = FunctionGraph([x := T.dvector("x")], [y := T.exp(x)], clone=False, features=[ShapeFeature()])
+    >>> lengths_of(y.owner, y), lengths_of(T.exp(x).owner, x)
+    ((Shape_i{0}.0,), None)
+    """
+    feature = getattr(getattr(node, "fgraph", None), "shape_feature", None)
+    return None if feature is None else feature.shape(x)
 
 
 def constant_like(value: Any, like: Any) -> Any:
