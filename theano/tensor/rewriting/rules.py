@@ -466,7 +466,7 @@ class _Factors(_Applied):
         self.innermost = (self.below or self.above)[-1].innermost
 
     def form(self) -> Form:
-        wants = [(None, frozenset(self.seen))] if self.seen else []
+        wants: list[tuple[int | None, frozenset]] = [(None, frozenset(self.seen))] if self.seen else []
         if self.op is not T.mul and all(p.seen_as for p in self.below):
             # What is below the line is the last input, or a factor of that.
             ops = [op for p in self.below for op in p.seen_as]
@@ -537,8 +537,9 @@ class among(rule):  # noqa: N801
             return False
         top, bottom = ([p.build(known, lambda value: constant_like(value, out)) for p in side] for side in _sides(self.after))
         above, below = [*known["above"], *top], [*known["below"], *bottom]
-        value, new = split_constants(top)
-        if value != 1:
+        if split_constants(top)[0] != 1:
             (value, above), (divisor, below) = split_constants(above), split_constants(below)
-            above = with_number(value / divisor, above, dtype) if divisor else above
+            if not divisor:
+                return False
+            above = with_number(value / divisor, above, dtype)
         return replacement(node, quotient(above, below, dtype))

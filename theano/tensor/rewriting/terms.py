@@ -218,7 +218,7 @@ def quotient(top: Sequence[Any], bottom: Sequence[Any], dtype: str) -> Any:
     return above if below is None else T.true_div(above, below)
 
 
-def scaled(k: float, u: Any, dtype: str) -> Any:
+def scaled(k: Any, u: Any, dtype: str) -> Any:
     """``k * u`` in `dtype`, with the constants of `u`."""
     k, u = float(k), T.cast(u, dtype)
     node = u.owner
