@@ -536,7 +536,7 @@ class among(rule):  # noqa: N801
         if known is None:
             return False
         top, bottom = ([p.build(known, lambda value: constant_like(value, out)) for p in side] for side in _sides(self.after))
-        above, below = [*known["above"], *top], [*known["below"], *bottom]
+        above, below = [*found["above"], *top], [*found["below"], *bottom]
         if split_constants(top)[0] != 1:
             (value, above), (divisor, below) = split_constants(above), split_constants(below)
             if not divisor:
