@@ -55,6 +55,7 @@ CASES = [
     # Slices and indices that say less than they seem to.
     Case("local_useless_subtensor", [m], lambda: m[:], [M], "", (lambda: m[1:], lambda: m[: n])),
     Case("local_useless_subtensor", [m], lambda: m[0:, :], [M], ""),
+    Case("local_useless_subtensor", [x], lambda: T.exp(x[:, None] + TWO_OF_FOUR)[:, :2], [V], "DimShuffle DimShuffle add exp"),
     Case("local_useless_subtensor", [m], lambda: m[: Shape_i(0)(m)], [M], "", lambda: m[: Shape_i(1)(m)]),
     Case("local_useless_slice", [m], lambda: m[1:2, :], [M], "Subtensor", (lambda: m[::2], lambda: m[::-1])),
     Case("local_useless_slice", [m], lambda: m[0::1], [M], ""),

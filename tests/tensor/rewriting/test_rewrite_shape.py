@@ -118,12 +118,3 @@ def test_a_chain_of_shapes_is_not_recursive():
     feature = opt.ShapeFeature()
     fgraph.attach_feature(feature)
     assert feature.same_shape(fgraph.outputs[0], fgraph.inputs[0])
-
-
-def test_static_lengths():
-    from theano.tensor.rewriting.shape import static_dimension
-
-    s = theano.shared(np.zeros((4, 5)))
-    assert static_dimension(T.dot(s, s.T), 0) == 4
-    assert static_dimension(T.concatenate([s, s], axis=1), 1) == 10
-    assert static_dimension(x, 0) is None

@@ -33,6 +33,8 @@ INTEGERS = {"float32": "int32", "float64": "int64"}
 #: What the constants of a pattern may be, tried in turn.
 CONSTANTS = {0: [()], 1: [(2,), (-2,), (3,), (0.5,), (-1,), (1,), (0,)], 2: [(2, -2), (2, 3), (-1, 1), (3, 2)],
              3: [(2, -2, 3)], 4: [(-1.5, 2, -1, 1.5)]}  # fmt: skip
+#: What they replace has lost half of its digits in float32.
+CANCELLING = tuple(map(str, TABLE["local_log_1_minus_half_erfc"].rules))
 #: They are wanted by name, and approximate; or what they replace has no value yet.
 APPROXIMATE = ("local_ultra_fast_sigmoid", "local_hard_sigmoid", "local_alloc_empty_to_zeros")
 
@@ -386,7 +388,8 @@ def test_value_and_gradient_stay(instances, dtype):
             # Where there is no value there need be no gradient.
             finite &= np.isfinite(value)
         assert finite.any(), label
-        np.testing.assert_allclose(after[finite], before[finite], rtol=rtol, atol=rtol * 1e-2, err_msg=label)
+        allowed = 1e-2 if dtype == "float32" and label.endswith(CANCELLING) else rtol
+        np.testing.assert_allclose(after[finite], before[finite], rtol=allowed, atol=allowed * 1e-2, err_msg=label)
 
 
 def test_what_takes_the_place_has_a_stack_trace(instances):

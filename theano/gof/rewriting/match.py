@@ -276,7 +276,7 @@ class Applied(Part):
             self._sorted = sorted(fixed, key=_rank)
         if self.is_shared and not _share(*inputs):
             return ()
-        return _in_any_order(self._sorted, 0, list(inputs), rest, found, scope)
+        return in_any_order(self._sorted, 0, list(inputs), rest, found, scope)
 
     def build(self, found: Found, number: Way) -> Any:
         inputs: list[Any] = []
@@ -354,9 +354,10 @@ def _in_order(
         yield from rest.matches(tuple(inputs[k:]), found, scope)
 
 
-def _in_any_order(
+def in_any_order(
     parts: Sequence[Part], k: int, left: list[Any], rest: Part | None, found: Found, scope: Scope
 ) -> Iterator[Found]:
+    """Yield what is known after each way in which the parts from the `k`-th on, and then `rest`, fit the variables `left`."""
     if k == len(parts):
         if rest is None:
             yield found
@@ -368,7 +369,7 @@ def _in_any_order(
         for known in parts[k].matches(v, found, scope):
             if others is None:
                 others = left[:i] + left[i + 1 :]
-            yield from _in_any_order(parts, k + 1, others, rest, known, scope)
+            yield from in_any_order(parts, k + 1, others, rest, known, scope)
 
 
 def one_of(each: Iterable[tuple]) -> tuple | None:

@@ -133,6 +133,36 @@ class Rule:
         return f"{self.before} -> {self.after}"
 
 
+class Otherwise:
+    """What a function looks for at a node, after the rules of a rewrite, where no pattern can say it.
+
+    Parameters
+    ----------
+    function : callable
+        Gets the node, returns what a local optimizer returns.
+    *roots : Applied
+        Patterns of nodes that are offered.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.tensor.opt import P, rewrite, x
+    >>> last = Otherwise(lambda node: node.inputs if node.inputs[0].ndim == 0 else False, P.conj(x))
+    >>> decided, v = rewrite("local_conj_of_number", [], last), T.dscalar("v")
+    >>> decided.transform(T.conj(v).owner), decided.transform(T.conj(T.dvector()).owner)
+    ([v], False)
+    >>> TABLE.pop("local_conj_of_number") is decided
+    True
+    """
+
+    def __init__(self, function: Callable[[Any], Any], *roots: Applied):
+        self.function, self.roots = function, roots
+
+    def transform(self, node: Any, root: Applied) -> Any:
+        """Return what the function does."""
+        return self.function(node)
+
+
 class _Written:
     """The text of a class, and of an instance its rules: most are never read."""
 
@@ -158,8 +188,9 @@ class Rewrite(FromFunctionLocalOptimizer):
     #: In a database rewrites are chosen by their class too: whether one is a function or a rule is not for users to know.
     class_tag = "FromFunctionLocalOptimizer"
 
-    def __init__(self, name: str, rules: Sequence[Rule]):
-        self.rules = tuple(rules)
+    def __init__(self, name: str, rules: Sequence[Rule | Otherwise]):
+        self.rules = tuple([rule for rule in rules if isinstance(rule, Rule)])
+        self._all: Sequence[Any] = rules
         self.__name__ = name
         self.fn = self.transform
         self.requirements = ()
@@ -170,7 +201,7 @@ class Rewrite(FromFunctionLocalOptimizer):
         """The rules, and the patterns of what they replace, by the Op or class of Ops that is replaced."""
         if self._by_op is None:
             self._by_op = {}
-            for rule in self.rules:
+            for rule in self._all:
                 for root in rule.roots:
                     self._by_op.setdefault(root.op, []).append((rule, root))
         return self._by_op
@@ -230,7 +261,7 @@ def _first_result(rows: Sequence[tuple[Rule, Applied]], node: Any) -> Any:
     return False
 
 
-def rewrite(name: str, registrars: Iterable[Callable[..., Any]], *rules: Rule) -> Rewrite:
+def rewrite(name: str, registrars: Iterable[Callable[..., Any]], *rules: Rule | Otherwise) -> Rewrite:
     """Make a local optimizer of rules, which are tried in turn.
 
     Parameters
@@ -239,7 +270,7 @@ def rewrite(name: str, registrars: Iterable[Callable[..., Any]], *rules: Rule) -
         Under which it is registered, chosen and left out.
     registrars : iterable of callables
         Each registers it in a stage.
-    *rules : Rule
+    *rules : Rule or Otherwise
         The first one that fits is taken.
 
     Returns

@@ -19,7 +19,7 @@ from theano.tensor.rewriting.registry import (
     register_uncanonicalize,
 )
 from theano.tensor.rewriting.rules import Made, P, a, applies, b, c, called, d, once, rest, rewrite, rule, x, y
-from theano.tensor.rewriting.terms import as_scalar_constant, constant_like, is_elemwise, replacement, same_dtype
+from theano.tensor.rewriting.terms import as_scalar_constant, constant_like, is_elemwise, is_inexact, replacement, same_dtype
 from theano.tensor.shapes import Shape_i
 
 
@@ -31,23 +31,7 @@ def _filled(node: Any, value: Any) -> Any:
 
 def _negates(x: Any, out: Any) -> bool:
     """Whether the negative `x` is one in the dtype of `out` too: that of an integer may have wrapped around."""
-    return x.type.dtype not in T.discrete_dtypes or x.type.dtype == out.type.dtype
-
-
-def is_inexact(x: Any) -> bool:
-    """Whether the negative of `x` is one: that of an integer may wrap around.
-
-    Parameters
-    ----------
-    x : TensorVariable
-        Any tensor.
-
-    Examples
-    --------
-    >>> is_inexact(T.dscalar()), is_inexact(T.lscalar())
-    (True, False)
-    """
-    return x.type.dtype not in T.discrete_dtypes
+    return is_inexact(x) or x.type.dtype == out.type.dtype
 
 
 def _has_sign(x: Any) -> bool:
@@ -79,6 +63,7 @@ def _is_length(v: Any) -> bool:
 
 
 NO_INTEGER = ("`x` is no integer", is_inexact)
+INEXACT = ("neither is an integer", lambda x, y: is_inexact(x) and is_inexact(y))
 INTEGER = ("`x` is an integer", lambda x: x.type.dtype in T.discrete_dtypes)
 NOT_WRAPPED = ("`y` is no integer, or of the dtype of the result", lambda y, out: _negates(y, out))
 LENGTH = ("`x` is a length", lambda x: _is_length(x))
@@ -97,15 +82,11 @@ local_neg_div_neg = rewrite(
     [register_specialize],
     rule(P.neg(once(P.neg(x) / y)), x / y, where=NO_INTEGER),
     rule(P.neg(once(c / x)), -c / x,
-         where=("`c` is no integer", lambda c: c.type.dtype not in T.discrete_dtypes)),
+         where=("`c` is no integer", lambda c: is_inexact(c))),
 )  # fmt: skip
 
 
-local_div_of_negs = rewrite(
-    "local_div_of_negs",
-    [register_specialize],
-    rule(P.neg(x) / P.neg(y), x / y, where=("neither is an integer", lambda x, y: is_inexact(x) and is_inexact(y))),
-)
+local_div_of_negs = rewrite("local_div_of_negs", [register_specialize], rule(P.neg(x) / P.neg(y), x / y, where=INEXACT))
 
 
 local_mul_zero = rewrite("local_mul_zero", [register_canonicalize, register_specialize], rule(P.mul(0, rest), 0))
@@ -286,27 +267,12 @@ local_abs_abs = rewrite(
 )
 
 
-@register_specialize
-@local_optimizer([T.mul, T.true_div], among_inputs=[T.abs_])
-def local_abs_merge(node: Any) -> Any:
-    """``|x| * |y| -> |x * y|`` and ``|x| / |y| -> |x / y|``"""
-    absolute = [i for i in node.inputs if i.owner is not None and i.owner.op == T.abs_]
-    if len(absolute) < 2 or any(i.type.dtype in T.discrete_dtypes for i in absolute):
-        return False
-    if node.op == T.mul:
-        inside, outside = [], []
-        for i in node.inputs:
-            if i.owner is not None and i.owner.op == T.abs_:
-                inside.append(i.owner.inputs[0])
-                continue
-            value = as_scalar_constant(i)
-            if value is not None and not np.iscomplexobj(value) and value >= 0:
-                inside.append(i)
-            else:
-                outside.append(i)
-        merged = T.abs_(T.mul(*inside))
-        return replacement(node, T.mul(merged, *outside) if outside else merged)
-    return replacement(node, T.abs_(T.true_div(*[i.owner.inputs[0] for i in node.inputs])))
+local_abs_merge = rewrite(
+    "local_abs_merge",
+    [register_specialize],
+    rule(P.mul(P.abs_(x), P.abs_(y), rest), P.mul(P.abs_(P.mul(x, y)), rest), where=INEXACT),
+    rule(P.abs_(x) / P.abs_(y), P.abs_(x / y), where=INEXACT),
+)
 
 
 local_sqrt_sqr = rewrite("local_sqrt_sqr", [register_specialize], rule(P.sqrt(P.sqr(x)), P.abs_(x), "floats"))

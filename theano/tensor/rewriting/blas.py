@@ -18,7 +18,6 @@ from theano.gof.traverse import view_roots
 from theano.tensor import basic as T
 from theano.tensor.blas import (
     Dot22,
-    Gemm,
     _as_scalar,
     _dot22,
     _dot22scalar,
@@ -33,15 +32,15 @@ from theano.tensor.blas import (
 )
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.elemwise import local_dimshuffle_lift
-from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, is_elemwise
+from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, is_elemwise, lengths_of
 
 _BLAS = ("float16", "float32", "float64", "complex64", "complex128")
 
 
 def _length(node: Any, x: Any, i: int) -> Any:
     """Dimension `i` of `x`, as the graph of `node` knows it."""
-    feature = getattr(getattr(node, "fgraph", None), "shape_feature", None)
-    return x.shape[i] if feature is None else feature.shape(x)[i]
+    lengths = lengths_of(node, x)
+    return x.shape[i] if lengths is None else lengths[i]
 
 
 @local_optimizer([T.Dot])
@@ -50,22 +49,12 @@ def local_dot_to_dot22(node: Any) -> Any:
 
     For two operands of one floating-point dtype.
     """
-    if not isinstance(node.op, T.Dot):
-        return False
     x, y = node.inputs
-    if x.type.dtype != y.type.dtype or x.type.dtype not in _BLAS:
+    if x.type.dtype != y.type.dtype or x.type.dtype not in _BLAS or not {x.ndim, y.ndim} <= {1, 2}:
         return False
-    if x.ndim == 2 and y.ndim == 2:
-        new = _dot22(x, y)
-    elif x.ndim == 2 and y.ndim == 1:
-        new = _dot22(x, y.dimshuffle(0, "x")).dimshuffle(0)
-    elif x.ndim == 1 and y.ndim == 2:
-        new = _dot22(x.dimshuffle("x", 0), y).dimshuffle(1)
-    elif x.ndim == 1 and y.ndim == 1:
-        new = _dot22(x.dimshuffle("x", 0), y.dimshuffle(0, "x")).dimshuffle()
-    else:
-        return False
-    return exact_replacement(node, new)
+    kept = [axis for axis, v in enumerate(node.inputs) if v.ndim == 2]
+    new = _dot22(x if x.ndim == 2 else x.dimshuffle("x", 0), y if y.ndim == 2 else y.dimshuffle(0, "x"))
+    return exact_replacement(node, new if kept == [0, 1] else new.dimshuffle(*kept))
 
 
 class _Term:
@@ -105,11 +94,6 @@ def _product_of(v: Any, uses: int = 1) -> Any:
     return node
 
 
-def _one_dtype(node: Any, var: Any) -> bool:
-    """Whether the operands of a sum need no cast; those that are broadcast stay what they are."""
-    return all(i.type.dtype == var.type.dtype for i in node.inputs)
-
-
 def _merged(terms: list[_Term], dtype: str) -> list[_Term]:
     """Terms of one matrix become one: ``a * x + b * x -> (a + b) * x``."""
     groups: dict[int, list[_Term]] = {}
@@ -137,46 +121,49 @@ def _terms(root: Any) -> list[_Term]:
     stack: list[tuple[Any, float, list[Any], bool]] = [(root, 1.0, [], True)]
     while stack:
         var, number, scalars, top = stack.pop()
-        node = var.owner
-        if node is None or (not top and (len(var.clients) != 1 or var.type != root.type)) or len(result) + len(stack) > 64:
+        is_open = top or (len(var.clients) == 1 and var.type == root.type)
+        parts = _parts(var, number, scalars) if is_open and var.owner is not None and len(result) + len(stack) <= 64 else None
+        if parts is None:
             result.append(_Term(number, scalars, var))
-            continue
-        op = node.op
-        if op == T.add and _one_dtype(node, var):
-            stack.extend((i, number, scalars, False) for i in reversed(node.inputs))
-        elif op == T.sub and _one_dtype(node, var):
-            stack.append((node.inputs[1], -number, scalars, False))
-            stack.append((node.inputs[0], number, scalars, False))
-        elif op == T.neg:
-            stack.append((node.inputs[0], -number, scalars, False))
-        elif op == T.mul:
-            matrices = [i for i in node.inputs if not all(i.type.broadcastable)]
-            if len(matrices) != 1 or matrices[0].type != var.type:
-                result.append(_Term(number, scalars, var))
-                continue
-            value, rest = number, list(scalars)
-            for i in node.inputs:
-                if i is matrices[0]:
-                    continue
-                constant = as_scalar_constant(i)
-                if constant is not None:
-                    value = value * constant.item()
-                else:
-                    rest.append(i)
-            stack.append((matrices[0], value, rest, False))
-        elif op == T.true_div and all(node.inputs[1].type.broadcastable) and node.inputs[0].type == var.type:
-            constant = as_scalar_constant(node.inputs[1])
-            if constant is not None and constant != 0:
-                stack.append((node.inputs[0], number / constant.item(), scalars, False))
-            else:
-                result.append(_Term(number, scalars, var))
         else:
-            result.append(_Term(number, scalars, var))
+            stack.extend((*part, False) for part in reversed(parts))
     return _merged(result, root.type.dtype)
 
 
-def _vector_product(v: Any) -> Any:
-    """``(A, x)`` if the vector `v` is ``dot(A, x)`` as a Dot22 with one column or row, and nothing else uses it."""
+def _parts(var: Any, number: float, scalars: list[Any]) -> list[tuple[Any, float, list[Any]]] | None:
+    """The terms of `var`, which is multiplied with a number and with scalars; None if it has none."""
+    op, inputs = var.owner.op, var.owner.inputs
+    if (op == T.add or op == T.sub) and all(i.type.dtype == var.type.dtype for i in inputs):
+        return [(i, -number if k and op == T.sub else number, scalars) for k, i in enumerate(inputs)]
+    if op == T.neg:
+        return [(inputs[0], -number, scalars)]
+    if op == T.mul:
+        matrices = [i for i in inputs if not all(i.type.broadcastable)]
+        if len(matrices) != 1 or matrices[0].type != var.type:
+            return None
+        rest = list(scalars)
+        for i in inputs:
+            constant = as_scalar_constant(i)
+            if constant is not None and i is not matrices[0]:
+                number = number * constant.item()
+            elif i is not matrices[0]:
+                rest.append(i)
+        return [(matrices[0], number, rest)]
+    if op == T.true_div and all(inputs[1].type.broadcastable) and inputs[0].type == var.type:
+        constant = as_scalar_constant(inputs[1])
+        return [(inputs[0], number / constant.item(), scalars)] if constant is not None and constant != 0 else None
+    return None
+
+
+def _matrices_of(term: _Term, out: Any) -> Any:
+    """``(A, B)`` if the matrix of a term is ``dot(A, B)``, as a Dot22 of the type of the sum `out`: so is Gemm's accumulator."""
+    product = _product_of(term.matrix, term.uses) if term.matrix.type == out.type else None
+    return None if product is None else product.inputs
+
+
+def _matrix_and_vector_of(term: _Term, out: Any) -> Any:
+    """``(A, x)`` if the vector of a term is ``dot(A, x)`` as a Dot22 with one column or row, and nothing else uses it."""
+    v = term.matrix
     node = v.owner
     if node is None or not isinstance(node.op, DimShuffle) or len(v.clients) != 1:
         return None
@@ -291,9 +278,9 @@ class GemmOptimizer(Optimizer):
                 continue
             out = node.outputs[0]
             if _is_real_matrix(out):
-                build = _gemm_of_sum
+                operation, operands_of = gemm_no_inplace, _matrices_of
             elif _is_real_vector(out) and out.type.dtype != "float16":
-                build = _gemv_of_sum
+                operation, operands_of = gemv_no_inplace, _matrix_and_vector_of
             else:
                 continue
             start = clock()
@@ -302,7 +289,7 @@ class GemmOptimizer(Optimizer):
             if len(terms) < 2:
                 continue
             start = clock()
-            new = build(out, terms)
+            new = _chained(out, terms, operation, operands_of)
             build_time += clock() - start
             if new is None:
                 continue
@@ -334,53 +321,11 @@ class GemmOptimizer(Optimizer):
         )
 
 
-def _gemm_of_sum(out: Any, terms: list[_Term]) -> Any:
-    """`out`, the sum of `terms`, as Gemms, or None if it has no product with something to add to."""
-    dtype = out.type.dtype
-    # A product that is broadcast is added by the sum: Gemm's accumulator has the shape of the product.
-    products = [t for t in terms if t.matrix.type == out.type and _product_of(t.matrix, t.uses) is not None]
-    if not products:
-        return None
-    alphas = [t.factor(dtype) for t in products]
-    products = [p for p, a in zip(products, alphas, strict=True) if a is not None]
-    alphas = [a for a in alphas if a is not None]
-    if not products:
-        return None
-    chosen = set(map(id, products))
-    others = [t for t in terms if id(t) not in chosen]
-    one = T.constant(np.asarray(1, dtype=dtype))
-    if others:
-        if all(t.matrix.type != out.type for t in others):
-            return None
-        beta: Any = one
-        if len(others) == 1:
-            z = others[0].matrix
-            scaled = others[0].factor(dtype)
-            if scaled is None:
-                z = _rebuild(others)
-            else:
-                beta = scaled
-        else:
-            z = _rebuild(others)
-        if z.type != out.type:
-            return None
-    else:
-        # The first product is what the others are added to.
-        first = products.pop(0)
-        alpha = alphas.pop(0)
-        z, beta = first.matrix, alpha
-    for p, alpha in zip(products, alphas, strict=True):
-        x, y = p.matrix.owner.inputs
-        z = gemm_no_inplace(z, alpha, x, y, beta)
-        beta = one
-    return z
-
-
-def _gemv_of_sum(out: Any, terms: list[_Term]) -> Any:
-    """The vector `out`, the sum of `terms`, as Gemvs, or None if it has no product with something to add to."""
+def _chained(out: Any, terms: list[_Term], operation: Any, operands_of: Any) -> Any:
+    """`out`, the sum of `terms`, as Gemms or Gemvs, or None if it has no product with something to add to."""
     dtype = out.type.dtype
     factors = [t.factor(dtype) for t in terms]
-    products = [None if f is None else _vector_product(t.matrix) for t, f in zip(terms, factors, strict=True)]
+    products = [None if f is None else operands_of(t, out) for t, f in zip(terms, factors, strict=True)]
     found = [k for k, p in enumerate(products) if p is not None]
     others = [t for t, p in zip(terms, products, strict=True) if p is None]
     if not found or (others and all(t.matrix.type != out.type for t in others)):
@@ -398,8 +343,7 @@ def _gemv_of_sum(out: Any, terms: list[_Term]) -> Any:
     if z.type != out.type:
         return None
     for k in found:
-        A, x = products[k]
-        z = gemv_no_inplace(z, factors[k], A, x, beta)
+        z = operation(z, factors[k], *products[k], beta)
         beta = one
     return z
 
@@ -426,8 +370,6 @@ def _rebuild(terms: list[_Term]) -> Any:
 @local_optimizer([T.mul])
 def local_dot22_to_dot22scalar(node: Any) -> Any:
     """``scalar * Dot22(x, y) -> Dot22Scalar(x, y, scalar)``, and of a scalar in another factor"""
-    if node.op != T.mul:
-        return False
     out = node.outputs[0]
     if out.type.ndim != 2:
         return False
@@ -459,11 +401,9 @@ def local_dot22_to_dot22scalar(node: Any) -> Any:
     return exact_replacement(node, new)
 
 
-@local_optimizer([Gemm])
+@local_optimizer([gemm_no_inplace])
 def local_gemm_to_ger(node: Any) -> Any:
     """``Gemm(z, a, column, row, 1) -> Ger(z, a, column, row)``"""
-    if node.op != gemm_no_inplace:
-        return False
     z, a, x, y, b = node.inputs
     if not (x.broadcastable[1] and y.broadcastable[0]):
         return False
@@ -481,11 +421,9 @@ def local_gemm_to_ger(node: Any) -> Any:
     return exact_replacement(node, new)
 
 
-@local_optimizer([Gemm])
+@local_optimizer([gemm_no_inplace])
 def local_gemm_to_gemv(node: Any) -> Any:
     """``Gemm(z, a, row, y, b) -> Gemv(z, a, y.T, row, b)`` and ``Gemm(z, a, x, column, b) -> Gemv(z, a, x, column, b)``"""
-    if node.op != gemm_no_inplace:
-        return False
     z, a, x, y, b = node.inputs
     if z.broadcastable == x.broadcastable == (True, False):
         new = gemv_no_inplace(z.dimshuffle(1), a, y.T, x.dimshuffle(1), b).dimshuffle("x", 0)
@@ -507,6 +445,11 @@ def local_dot22_to_ger_or_gemv(node: Any) -> Any:
     one = T.constant(np.asarray(1, dtype=dtype))
     zero = T.constant(np.asarray(0, dtype=dtype))
     out = node.outputs[0]
+
+    def by_vector(matrix: Any, vector: Any, length: Any) -> Any:
+        start = T.patternbroadcast(T.AllocEmpty(dtype)(length), (False,))
+        return gemv_no_inplace(start, one, matrix, vector, zero)
+
     if xb[1] and yb[0]:
         # Columns times rows: an outer product.
         xv, yv = x.dimshuffle(0), y.dimshuffle(1)
@@ -515,14 +458,11 @@ def local_dot22_to_ger_or_gemv(node: Any) -> Any:
             new = T.patternbroadcast(new, out.type.broadcastable)
     elif xb[0] and yb[1]:
         # A row times a column: a dot product of vectors as a Gemv of one row.
-        start = T.patternbroadcast(T.AllocEmpty(dtype)(1), (False,))
-        new = T.patternbroadcast(gemv_no_inplace(start, one, x, y.dimshuffle(0), zero), (True,)).dimshuffle(0, "x")
+        new = T.patternbroadcast(by_vector(x, y.dimshuffle(0), 1), (True,)).dimshuffle(0, "x")
     elif xb[0] and not yb[0] and not yb[1]:
-        start = T.patternbroadcast(T.AllocEmpty(dtype)(_length(node, y, 1)), (False,))
-        new = gemv_no_inplace(start, one, y.T, x.dimshuffle(1), zero).dimshuffle("x", 0)
+        new = by_vector(y.T, x.dimshuffle(1), _length(node, y, 1)).dimshuffle("x", 0)
     elif not xb[0] and not xb[1] and yb[1]:
-        start = T.patternbroadcast(T.AllocEmpty(dtype)(_length(node, x, 0)), (False,))
-        new = gemv_no_inplace(start, one, x, y.dimshuffle(0), zero).dimshuffle(0, "x")
+        new = by_vector(x, y.dimshuffle(0), _length(node, x, 0)).dimshuffle(0, "x")
     else:
         return False
     return exact_replacement(node, new)

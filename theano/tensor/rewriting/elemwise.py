@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,16 @@ def _lets_through(node: Any, order: tuple, dots: bool) -> bool:
 LOOK_UP = 64
 
 
+def _only_users(v: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield the only node that uses `v`, and `v`; then so for the first result of that node, and on."""
+    for _ in range(LOOK_UP):
+        (client, _), *others = getattr(v, "clients", ()) or [("output", 0)]
+        if others or client == "output":
+            return
+        yield client, v
+        v = client.outputs[0]
+
+
 def will_be_met(node: Any, dots: bool = False) -> bool:
     """Whether a DimShuffle above comes down to that of `node` anyway, so that the two are moved as one.
 
@@ -149,20 +160,13 @@ def will_be_met(node: Any, dots: bool = False) -> bool:
     >>> [will_be_met(node) for node in fgraph.toposort() if isinstance(node.op, DimShuffle)]
     [True, False]
     """
-    out = node.outputs[0]
-    for _ in range(LOOK_UP):
-        if len(getattr(out, "clients", ())) != 1:
-            return False
-        client = out.clients[0][0]
-        if client == "output":
-            return False
+    for client, out in _only_users(node.outputs[0]):
         if isinstance(client.op, DimShuffle):
             order = tuple(client.op.new_order)
             if not is_dimshuffle_useless(order, out):
                 return not dots or order == (1, 0)
         elif not _lets_through(client, (0, 1), dots):
             return False
-        out = client.outputs[0]
     return False
 
 
@@ -188,19 +192,13 @@ def one_comes_down(out: Any, op_class: Any, unary: bool = False) -> bool:
     >>> one_comes_down(x, DimShuffle), one_comes_down(x, T.Dot)
     (True, False)
     """
-    for _ in range(LOOK_UP):
-        if len(out.clients) != 1:
-            return False
-        client = out.clients[0][0]
-        if client == "output":
-            return False
+    for client, v in _only_users(out):
         if isinstance(client.op, op_class):
-            return client.inputs[0] is out
+            return client.inputs[0] is v
         if not isinstance(client.op, Elemwise) or len(client.outputs) != 1 or (unary and len(client.inputs) != 1):
             return False
-        if client.outputs[0].type.broadcastable != out.type.broadcastable:
+        if client.outputs[0].type.broadcastable != v.type.broadcastable:
             return False
-        out = client.outputs[0]
     return False
 
 

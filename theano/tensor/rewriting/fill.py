@@ -15,7 +15,15 @@ from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
 from theano.tensor.rewriting.rules import Made, P, applies, called, rest, rewrite, rule, x, y
-from theano.tensor.rewriting.terms import as_scalar_constant, broadcast_like, exact_replacement, fill_chain, same_dtype
+from theano.tensor.rewriting.terms import (
+    as_scalar_constant,
+    broadcast_like,
+    exact_replacement,
+    fill_chain,
+    lengths_of,
+    same_dimension,
+    same_dtype,
+)
 
 fill = T.fill
 _EARLY = [register_useless("fast_compile"), register_canonicalize("fast_compile")]
@@ -112,15 +120,12 @@ def local_useless_alloc(node: Any) -> Any:
         return False
     if x.type.ndim == 0 or all(x.type.broadcastable):
         return [x]
-    feature = getattr(getattr(node, "fgraph", None), "shape_feature", None)
-    if feature is None:
+    known = lengths_of(node, x)
+    if known is None or not all(
+        one or same_dimension(a, b) for a, b, one in zip(known, node.inputs[1:], x.type.broadcastable, strict=True)
+    ):
         return False
-    from theano.tensor.rewriting.shape import same_dimension
-
-    known = feature.shape(x)
-    if all(broad or same_dimension(a, b) for a, b, broad in zip(known, node.inputs[1:], x.type.broadcastable, strict=True)):
-        return [x]
-    return False
+    return [x]
 
 
 @register_specialize
@@ -134,8 +139,6 @@ def local_merge_alloc(node: Any) -> Any:
     inner = node.inputs[0].owner
     if inner is None or not isinstance(inner.op, T.Alloc):
         return False
-    from theano.tensor.rewriting.shape import same_dimension
-
     inner_out, outer = inner.outputs[0], list(node.inputs[1:])
     skip = len(outer) - inner_out.ndim
     for k, dimension in enumerate(inner.inputs[1:], skip):
@@ -202,8 +205,6 @@ def local_elemwise_alloc_op(ElemwiseOP: Any, AllocOP: Any, DimShuffleOP: Any) ->
     >>> rewrite(T.add(T.dvector("x"), T.alloc(T.dscalar("y"), 3)).owner)[0].owner.inputs
     [x, InplaceDimShuffle{x}.0]
     """
-    either = (AllocOP, DimShuffleOP)
-
     def local_elemwise_alloc(node: Any) -> Any:
         """``f(x, alloc(y, shape)) -> f(x, y)`` if another input has the shape of the result.
 
@@ -215,22 +216,11 @@ def local_elemwise_alloc_op(ElemwiseOP: Any, AllocOP: Any, DimShuffleOP: Any) ->
         inputs = node.inputs
         if len(node.outputs) != 1 or len(inputs) < 2:
             return False
-        found = False
-        for i in inputs:
-            owner = i.owner
-            if owner is not None and isinstance(owner.op, either):
-                if isinstance(owner.op, AllocOP):
-                    found = True
-                    break
-                owner = owner.inputs[0].owner
-                if owner is not None and isinstance(owner.op, AllocOP):
-                    found = True
-                    break
-        if not found:
-            return False
         out = node.outputs[0]
         pattern = out.type.broadcastable
         values = [_alloc_value(i, AllocOP, DimShuffleOP) for i in inputs]
+        if all(v is None for v in values):
+            return False
         of_full_shape = [k for k, i in enumerate(inputs) if i.type.broadcastable == pattern]
         references = [k for k in of_full_shape if values[k] is None]
         if references:
@@ -276,17 +266,14 @@ register_specialize(local_elemwise_alloc, "local_alloc_elemwise")
 
 def _assert_shapes(node: Any, reference: Any, inputs: list[Any], new_inputs: list[Any]) -> Any:
     """`reference`, asserted to have the shapes of the allocs that are dropped, where that is not known already."""
-    from theano.tensor.rewriting.shape import same_dimension
-
-    feature = getattr(getattr(node, "fgraph", None), "shape_feature", None)
-    if feature is None:
+    shape = lengths_of(node, reference)
+    if shape is None:
         return reference
     conditions = []
-    shape = feature.shape(reference)
     for i, new in zip(inputs, new_inputs, strict=True):
         if i is new:
             continue
-        for dim, (a, b) in enumerate(zip(feature.shape(i), shape, strict=True)):
+        for dim, (a, b) in enumerate(zip(lengths_of(node, i), shape, strict=True)):
             if i.type.broadcastable[dim] or same_dimension(a, b):
                 continue
             if isinstance(a, Constant) and isinstance(b, Constant):

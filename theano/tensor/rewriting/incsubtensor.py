@@ -12,15 +12,14 @@ from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize
 from theano.tensor.rewriting.rules import applies, called, rest, rewrite, rule, x
-from theano.tensor.rewriting.subtensor import _is_arange, _is_full, _lengths, _plain, is_zeros
-from theano.tensor.rewriting.terms import exact_replacement, same_dtype
+from theano.tensor.rewriting.subtensor import _has_no_position_twice, _is_arange, _is_full, indices_of, is_zeros
+from theano.tensor.rewriting.terms import exact_replacement, lengths_of, same_dtype
 from theano.tensor.subtensor import (
     AdvancedIncSubtensor,
     AdvancedIncSubtensor1,
     AdvancedSubtensor1,
     IncSubtensor,
     Subtensor,
-    get_idx_list,
 )
 
 
@@ -64,7 +63,7 @@ def local_incsubtensor_of_zeros_to_diag(node: Any) -> Any:
     x, y, *index = node.inputs
     if len(index) != 2 or index[0] is not index[1] or y.type.broadcastable != (False,) or not is_zeros(x):
         return False
-    known = [_lengths(node, v) for v in (x, y)]
+    known = [lengths_of(node, v) for v in (x, y)]
     if None in known:
         return False
     lengths = [length for v in known for length in v]
@@ -82,7 +81,7 @@ def local_set_to_inc_subtensor(node: Any) -> Any:
     """
     op = node.op
     x, value, *index = node.inputs
-    if isinstance(op, AdvancedIncSubtensor1) and not _distinct(index[0]):
+    if isinstance(op, AdvancedIncSubtensor1) and not _has_no_position_twice(index[0]):
         return False
     if not op.set_instead_of_inc or value.owner is None or value.type.dtype != x.type.dtype:
         return False
@@ -109,11 +108,6 @@ def local_set_to_inc_subtensor(node: Any) -> Any:
     return exact_replacement(node, new_op(x, y, *index))
 
 
-def _distinct(index: Any) -> bool:
-    """Whether an index is a constant that names no position twice."""
-    return isinstance(index, Constant) and bool((index.data >= 0).all()) and len(np.unique(index.data)) == index.data.size
-
-
 def _part_of_zeros(v: Any) -> tuple[int, int, Any] | None:
     """The axis and the bounds of the slice of zeros that `v` is but for, when it is the gradient of that slice."""
     node = v.owner
@@ -122,13 +116,12 @@ def _part_of_zeros(v: Any) -> tuple[int, int, Any] | None:
     if node.inputs[1].type.ndim != v.type.ndim:
         return None
     found = None
-    for axis, entry in enumerate(get_idx_list(node.inputs[:1] + node.inputs[2:], node.op.idx_list)):
+    for axis, entry in enumerate(indices_of(node)):
         if not isinstance(entry, slice):
             return None
-        start, stop, step = _plain(entry.start), _plain(entry.stop), _plain(entry.step)
-        if _is_full(slice(start, stop, step), None):
+        if _is_full(entry, None):
             continue
-        start = 0 if start is None else start
+        start, stop, step = entry.start or 0, entry.stop, entry.step
         bounds = isinstance(start, int) and start >= 0 and (stop is None or (isinstance(stop, int) and stop >= 0))
         if found is not None or not bounds or step not in (None, 1):
             return None
@@ -143,7 +136,7 @@ def _as_join(node: Any, axis: int, parts: list[tuple[int, Any, Any]]) -> Any:
         return None
     end = parts[-1][1]
     if end is not None:
-        lengths = _lengths(node, parts[-1][2])
+        lengths = lengths_of(node, parts[-1][2])
         length = lengths[axis] if lengths is not None else None
         if not isinstance(length, Constant) or int(length.data) > end:
             return None
@@ -174,8 +167,6 @@ def local_add_of_parts(node: Any) -> Any:
     Where `u` and `v` are gradients of slices that together take all of a dimension. If that is not known, but they do
     not overlap: ``set(set(zeros[:, :a], u)[:, a:b], v) + w``.
     """
-    if node.op != T.add:
-        return False
     out = node.outputs[0]
     # A sum in a sum becomes one with it, and may then be seen to have all parts.
     inner_sum = any(client != "output" and client.op == T.add for client, _ in out.clients)

@@ -27,14 +27,11 @@ class _Aliases:
     """Which variables share memory, and when that memory is used last, in one fixed order of the nodes."""
 
     def __init__(self, fgraph: Any, order: list[Any]) -> None:
-        self.position = {node: i for i, node in enumerate(order)}
         self.root: dict[Any, Any] = {}
-        # root -> (last use, the one before it by another node); outputs of the graph count as used at the end.
+        # root -> last use; outputs of the graph count as used at the end.
         self.last: dict[Any, int] = {}
-        self.before_last: dict[Any, int] = {}
         self.destroyed: set[Any] = set()
-        end = len(order)
-        for node in order:
+        for here, node in enumerate(order):
             view_map = getattr(node.op, "view_map", None) or {}
             destroy_map = getattr(node.op, "destroy_map", None) or {}
             for o, positions in view_map.items():
@@ -42,20 +39,8 @@ class _Aliases:
                     self.root[node.outputs[o]] = self.root_of(node.inputs[positions[0]])
             for positions in destroy_map.values():
                 self.destroyed.update(self.root_of(node.inputs[p]) for p in positions)
-            here = self.position[node]
-            for i in node.inputs:
-                self._use(i, here)
-        for out in fgraph.outputs:
-            self._use(out, end)
-
-    def _use(self, var: Any, when: int) -> None:
-        root = self.root_of(var)
-        last = self.last.get(root, -1)
-        if when > last:
-            self.before_last[root] = last
-            self.last[root] = when
-        elif when < last:
-            self.before_last[root] = max(when, self.before_last.get(root, -1))
+            self.last.update(dict.fromkeys(map(self.root_of, node.inputs), here))
+        self.last.update(dict.fromkeys(map(self.root_of, fgraph.outputs), len(order)))
 
     def root_of(self, var: Any) -> Any:
         """The variable whose memory `var` looks at."""

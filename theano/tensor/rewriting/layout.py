@@ -14,7 +14,7 @@ from theano.tensor.rewriting.registry import register_canonicalize, register_spe
 from theano.tensor.rewriting.rules import SAME_TYPE, Made, applies, called, once, rewrite, rule, x, y, z
 from theano.tensor.rewriting.shape import same_dimension
 from theano.tensor.rewriting.subtensor import indices_of
-from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement
+from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, lengths_of
 from theano.tensor.shapes import Rebroadcast, Shape, Shape_i
 from theano.tensor.subtensor import Subtensor
 
@@ -57,13 +57,12 @@ def local_useless_reshape(node: Any) -> Any:
     if all(x.type.broadcastable):
         return [x]
     entries = _shape_entries(shape)
-    feature = getattr(getattr(node, "fgraph", None), "shape_feature", None)
     if entries is None:
         owner = shape.owner
         if owner is not None and isinstance(owner.op, Shape) and owner.inputs[0] is x:
             return [x]
         return False
-    dims = [None] * x.type.ndim if feature is None else feature.shape(x)
+    dims = lengths_of(node, x) or [None] * x.type.ndim
     unknown = 0
     for axis, (entry, dim, one) in enumerate(zip(entries, dims, x.type.broadcastable, strict=True)):
         if not isinstance(entry, int) and is_dimension_of(entry, x, axis):

@@ -16,7 +16,7 @@ from theano.tensor.advanced_subtensor import (
 from theano.tensor.choosing import Nonzero
 from theano.tensor.elemwise import Elemwise, Sum
 from theano.tensor.rewriting.registry import register_specialize
-from theano.tensor.rewriting.terms import exact_replacement
+from theano.tensor.rewriting.terms import exact_replacement, lengths_of, same_dimension
 
 # What costs no more for an element that is not chosen than to see that it is not.
 _LIGHT = (scal.Add, scal.Sub, scal.Mul, scal.Neg, scal.Sqr, scal.Abs, scal.Cast)
@@ -24,8 +24,8 @@ _MOST_STEPS = 8
 
 
 def _same_shape(node: Any, x: Any, mask: Any) -> bool:
-    feature = getattr(node.fgraph, "shape_feature", None)
-    return x.type.ndim == mask.type.ndim and feature is not None and feature.same_shape(x, mask)
+    lengths = lengths_of(node, x) if x.type.ndim == mask.type.ndim else None
+    return lengths is not None and all(map(same_dimension, lengths, lengths_of(node, mask)))
 
 
 @register_specialize

@@ -101,46 +101,33 @@ def local_sum_prod_mul_by_scalar(node: Any) -> Any:
 @register_canonicalize
 @local_optimizer([Sum, Prod])
 def local_sum_prod_div_dimshuffle(node: Any) -> Any:
-    """``sum(a / dimshuffle(b), axis) -> sum(a, axis) / dimshuffle(b)`` where `b` does not vary along `axis`, and the
-    same of products
+    """``sum(a / dimshuffle(b), axis) -> sum(a, axis) / dimshuffle(b)`` where `b` does not vary along `axis`, and
+    ``sum(a * b, axis) -> sum(a, axis) * b`` if it is over some axes
     """
     x = node.inputs[0]
     inner = x.owner
     if inner is None or inner.op not in (T.true_div, T.mul) or not isinstance(node.op, Sum):
         return False
-    ndim = x.type.ndim
+    ndim, out = x.type.ndim, node.outputs[0]
     axes = _axes(node.op, ndim)
-    if inner.op == T.mul:
-        return _sum_of_product(node, inner, axes)
-    num, denum = inner.inputs
-    if not axes or any(not denum.type.broadcastable[a] for a in axes):
+    if not axes or len(x.clients) != 1:
         return False
-    if num.type.broadcastable != x.type.broadcastable or len(x.clients) != 1:
+    if inner.op == T.true_div:
+        inside, outside = inner.inputs[:1], inner.inputs[1:]
+    elif len(axes) == ndim or x.type.dtype in T.discrete_dtypes:
         return False
-    below = denum.dimshuffle(*[a for a in range(ndim) if a not in axes])
-    top = node.op(same_dtype(num, x))
-    copy_stack_trace(node.outputs[0], top)
-    return exact_replacement(node, same_dtype(T.true_div(top, below), node.outputs[0]))
-
-
-def _sum_of_product(node: Any, inner: Any, axes: tuple[int, ...]) -> Any:
-    """``sum(a * b, axes) -> sum(a, axes) * b`` for factors `b` that do not vary along `axes`."""
-    x, out = node.inputs[0], node.outputs[0]
-    ndim = x.type.ndim
-    if not axes or len(axes) == ndim or x.type.dtype in T.discrete_dtypes or len(x.clients) != 1:
-        return False
-    outside = [i for i in inner.inputs if all(i.type.broadcastable[a] for a in axes)]
-    inside = [i for i in inner.inputs if i not in outside]
-    if not outside or not inside:
+    else:
+        outside = [i for i in inner.inputs if all(i.type.broadcastable[a] for a in axes)]
+        inside = [i for i in inner.inputs if i not in outside]
+    if not outside or not inside or not all(i.type.broadcastable[a] for i in outside for a in axes):
         return False
     rest = inside[0] if len(inside) == 1 else T.mul(*[same_dtype(i, x) for i in inside])
     if rest.type.broadcastable != x.type.broadcastable:
         return False
-    copy_stack_trace(out, rest)
     total = node.op(same_dtype(rest, x))
-    copy_stack_trace(out, total)
+    copy_stack_trace(out, [rest, total] if len(inside) > 1 else total)
     kept = [a for a in range(ndim) if a not in axes]
-    return exact_replacement(node, same_dtype(T.mul(total, *[i.dimshuffle(*kept) for i in outside]), out))
+    return exact_replacement(node, same_dtype(inner.op(total, *[i.dimshuffle(*kept) for i in outside]), out))
 
 
 def _is_over_all(out: Any, x: Any) -> bool:

@@ -14,15 +14,29 @@ import numpy as np
 
 from theano.gof.graph import Constant
 from theano.gof.rewriting import rules
-from theano.gof.rewriting.match import Applied, Either, Found, Named, Number, Only, Part, Rest, Scope
-from theano.gof.rewriting.rules import Made, rewrite
+from theano.gof.rewriting.index import Form
+from theano.gof.rewriting.match import Applied, Either, Found, Named, Number, Only, Part, Rest, Scope, in_any_order
+from theano.gof.rewriting.rules import Made, Otherwise, rewrite
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
-from theano.tensor.rewriting.terms import as_scalar_constant, constant_like, constant_of, negated, replacement
+from theano.tensor.rewriting.terms import (
+    as_scalar_constant,
+    constant_like,
+    constant_of,
+    is_inexact,
+    negated,
+    opened,
+    quotient,
+    replacement,
+    same_expression,
+    scaled,
+    split_constants,
+    with_number,
+)
 
 __all__ = [
-    "SAME_TYPE", "Made", "P", "a", "applies", "b", "c", "called", "d", "number", "once", "rest", "rewrite", "rule", "w", "x", "y",
-    "z",
+    "SAME_TYPE", "Made", "Otherwise", "P", "a", "among", "applies", "b", "c", "called", "d", "number", "once", "rest", "rewrite",
+    "rule", "times", "w", "x", "y", "z",
 ]  # fmt: skip
 
 
@@ -104,17 +118,13 @@ class _Negative(_Arithmetic, Only):
     __slots__ = ("negated",)
 
     def __init__(self, part: Part):
-        super().__init__(_Ways(part, lambda: (P.neg(part), P.mul(-1, part))), _is_not_discrete)
+        super().__init__(_Ways(part, lambda: (P.neg(part), P.mul(-1, part))), is_inexact)
         self.negated = part
 
     def build(self, found: Found, number: Callable[[Any], Any]) -> Any:
         v = self.negated.build(found, number)
         value = as_scalar_constant(v)
         return negated(v) if value is None else constant_like(-value, v)
-
-
-def _is_not_discrete(v: Any) -> bool:
-    return v.type.dtype not in T.discrete_dtypes
 
 
 class _Number(_Arithmetic, Number):
@@ -143,6 +153,32 @@ class _Constant(_Named):
         if value is None or (known is not None and as_scalar_constant(known) != value):
             return ()
         return ({**found, self.name: v},) if known is None else (found,)
+
+
+class _Multiple(_Arithmetic, Part):
+    """A number times what a name stands for, the constants in that made one with it; matched where the name is known."""
+
+    __slots__ = ("factor", "name")
+
+    rank = 3
+
+    def __init__(self, factor: float, name: str):
+        self.factor, self.name = factor, name
+
+    def matches(self, v: Any, found: Found, scope: Scope) -> Iterable[Found]:
+        known, dtype = found.get(self.name), v.type.dtype
+        if known is None or known.type.dtype != dtype or dtype not in T.float_dtypes:
+            return ()
+        return (found,) if same_expression(scaled(1, v, dtype), scaled(self.factor, known, dtype)) else ()
+
+    def build(self, found: Found, number: Callable[[Any], Any]) -> Any:
+        v = found[self.name]
+        return scaled(self.factor, v, v.type.dtype)
+
+    binding = 6
+
+    def __str__(self) -> str:
+        return f"-{self.name}" if self.factor == -1 else f"{self.factor} * {self.name}"
 
 
 NO_SCOPE = Scope()
@@ -254,6 +290,25 @@ def called(name: str, part: Any) -> Any:
     return part
 
 
+def times(factor: float, part: Any) -> Any:
+    """Return a pattern of a multiple of a variable, however it is written, that is found elsewhere in the pattern.
+
+    Parameters
+    ----------
+    factor : float
+        The number.
+    part : Part
+        The variable.
+
+    Examples
+    --------
+    >>> identity, v = rule(P.add(P.exp(x), P.exp(times(-1, x))), 2 * P.cosh(x)), T.dscalar("v")
+    >>> [bool(identity.transform(T.add(T.exp(2 * v), e).owner, identity.roots[0])) for e in (T.exp(-2 * v), T.exp(-v))]
+    [True, False]
+    """
+    return _Multiple(factor, part.name)
+
+
 def _part(value: Any) -> Any:
     return value if isinstance(value, Part) else _Number(value)
 
@@ -329,7 +384,7 @@ class rule(rules.Rule):  # noqa: N801
         "floats": ("all are floats of one dtype", _FLOAT, True, True, False),
         "reals": ("operations are of one float dtype", _FLOAT, True, False, True),
         "wide": ("the result is a float", _FLOAT, False, False, True),
-        "inexact": ("the result is no integer", _is_not_discrete, False, False, True),
+        "inexact": ("the result is no integer", is_inexact, False, False, True),
         "cast": ("", _ANY, False, False, True),
     }
 
@@ -347,21 +402,144 @@ class rule(rules.Rule):  # noqa: N801
 
     def replaced(self, node: Any, found: Found) -> Any:
         out = node.outputs[0]
-        dtype = out.type.dtype
-        if self.KINDS[self.kinds][4]:
-            if any(v.type.dtype in T.complex_dtypes and dtype not in T.complex_dtypes for v in _variables(found)):
-                return False
-            found = {
-                name: tuple(T.cast(r, dtype) for r in v) if name == "rest" else T.cast(v, dtype) for name, v in found.items()
-            }
+        known = self.known(found, out.type.dtype)
+        if known is None:
+            return False
         if isinstance(self.after, Number):
-            return replacement(node, constant_of(np.asarray(self.after.value, dtype=dtype)))
-        new = self.after.build(found, lambda value: constant_like(value, out))
+            return replacement(node, constant_of(np.asarray(self.after.value, dtype=out.type.dtype)))
+        new = self.after.build(known, lambda value: constant_like(value, out))
         if new is None:
             return False
         # What is there already keeps its own stack trace.
-        return [new] if new.type == out.type and any(new is v for v in found.values()) else replacement(node, new)
+        return [new] if new.type == out.type and any(new is v for v in known.values()) else replacement(node, new)
+
+    def known(self, found: Found, dtype: str) -> Found | None:
+        """What was found, in `dtype` where the kind says so; None if that would drop imaginary parts."""
+        if not self.KINDS[self.kinds][4]:
+            return found
+        if any(v.type.dtype in T.complex_dtypes and dtype not in T.complex_dtypes for v in _variables(found)):
+            return None
+        return {
+            name: tuple(T.cast(r, dtype) for r in v) if isinstance(v, tuple) else T.cast(v, dtype) for name, v in found.items()
+        }
 
 
 def _variables(found: Found) -> list[Any]:
-    return [v for name, value in found.items() for v in (value if name == "rest" else (value,))]
+    return [v for value in found.values() for v in (value if isinstance(value, tuple) else (value,))]
+
+
+def _sides(part: Any) -> tuple[list[Any], list[Any]]:
+    """The parts of a pattern of a product or quotient above and below the line."""
+    op = part.op if isinstance(part, Applied) else None
+    if op is T.mul:
+        sides = [_sides(i) for i in part.inputs]
+        return [p for side in sides for p in side[0]], [p for side in sides for p in side[1]]
+    if op is T.inv or op is T.true_div:
+        (top, under), (bottom, over) = _sides(part.inputs[0]) if op is T.true_div else ([], []), _sides(part.inputs[-1])
+        return [*top, *over], [*under, *bottom]
+    return ([] if isinstance(part, Number) and part.value == 1 else [part]), []
+
+
+_ABOVE, _BELOW = Rest("above"), Rest("below")
+#: Among more factors nothing is looked for.
+_MOST = 16
+
+
+def _may_fit(parts: Sequence[Any], factors: list[Any]) -> bool:
+    """A quick no, by the Ops: whether some factors may be what the parts stand for."""
+    if len(factors) < len(parts):
+        return False
+    ops = [v.owner.op for v in factors if v.owner is not None]
+    return all(not isinstance(p, Applied) or p.op in ops for p in parts)
+
+
+class _Factors(_Applied):
+    """Some of the factors of a product or quotient, also of those in it, above and below the line."""
+
+    __slots__ = ("above", "before", "below", "seen")
+
+    def __init__(self, before: Any, op: Any, seen: Sequence[Any]):
+        super().__init__(op, before.inputs, before.name)
+        self.before, self.seen = before, seen
+        self.above, self.below = _sides(before)
+        # The last one is what is needed.
+        self.innermost = (self.below or self.above)[-1].innermost
+
+    def form(self) -> Form:
+        wants: list[tuple[int | None, frozenset]] = [(None, frozenset(self.seen))] if self.seen else []
+        if self.op is not T.mul and all(p.seen_as for p in self.below):
+            # What is below the line is the last input, or a factor of that.
+            ops = [op for p in self.below for op in p.seen_as]
+            wants.append((1 if self.op is T.true_div else 0, frozenset([*ops, T.mul, T.sqr, T.neg, T.inv, T.true_div])))
+        return Form(1, _MOST, tuple(wants))
+
+    def takes(self, inputs: Sequence[Any], found: Found, scope: Scope) -> Iterable[Found]:
+        if self.op is T.mul:
+            top, bottom = opened(found["out"])
+        else:
+            bottom, over = opened(inputs[-1])
+            if not _may_fit(self.below, bottom):
+                return
+            top, under = opened(inputs[0]) if self.op is T.true_div else ([], [])
+            top, bottom = top + over, bottom + under
+        if len(top) + len(bottom) <= 2 * _MOST and _may_fit(self.above, top) and _may_fit(self.below, bottom):
+            for known in in_any_order(self.below, 0, bottom, _BELOW, found, scope):
+                yield from in_any_order(self.above, 0, top, _ABOVE, known, scope)
+
+    def spellings(self) -> Any:
+        return self.before.spellings()
+
+
+class among(rule):  # noqa: N801
+    """An identity between factors of a product or quotient, beside which there may be others.
+
+    Those of products, squares, negatives and quotients in it count, too, whatever else uses them. A number in the result is made
+    one with those that are there.
+
+    Parameters
+    ----------
+    before : Part
+        A product, or a quotient of products.
+    after : Part or number
+        What takes the place of the factors.
+    kinds, where
+        As of `rule`.
+    at : Op
+        The product, inverse or quotient that is looked at; by default that of `before`. At a product others are factors.
+    seen : sequence of Op
+        One of these must be among its inputs, if there are any.
+
+    Examples
+    --------
+    >>> identity, (u, v) = among(P.sinh(x) / P.cosh(x), P.tanh(x), "floats"), T.dscalars("u", "v")
+    >>> print(identity)
+    sinh(x) / cosh(x) -> tanh(x)
+    >>> new, = identity.transform((u * T.sinh(v) / (T.cosh(v) * 2)).owner, identity.roots[0])
+    >>> print(T.pprint(new))
+    ((u * tanh(v)) / TensorConstant{2})
+    """
+
+    def __init__(self, before: Any, after: Any, kinds: str = "", where: Any = None, at: Any = None, seen: Sequence[Any] = ()):
+        if at is T.mul and isinstance(before, Applied) and before.op is T.true_div:
+            before = P.mul(before.inputs[0], P.inv(before.inputs[1]))
+        super().__init__(before, after, kinds, where)
+        self._roots = [_Factors(root, root.op if at is None else at, seen) for root in super().roots]
+
+    @property
+    def roots(self) -> Sequence[Any]:
+        return self._roots
+
+    def replaced(self, node: Any, found: Found) -> Any:
+        out = node.outputs[0]
+        dtype = out.type.dtype
+        known = self.known(found, dtype)
+        if known is None:
+            return False
+        top, bottom = ([p.build(known, lambda value: constant_like(value, out)) for p in side] for side in _sides(self.after))
+        above, below = [*found["above"], *top], [*found["below"], *bottom]
+        if split_constants(top)[0] != 1:
+            (value, above), (divisor, below) = split_constants(above), split_constants(below)
+            if not divisor:
+                return False
+            above = with_number(value / divisor, above, dtype)
+        return replacement(node, quotient(above, below, dtype))

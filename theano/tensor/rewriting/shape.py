@@ -25,7 +25,7 @@ from theano.tensor.rewriting.registry import (
     register_useless,
 )
 from theano.tensor.rewriting.rules import Made, applies, rewrite, rule, x
-from theano.tensor.rewriting.terms import exact_replacement
+from theano.tensor.rewriting.terms import exact_replacement, lengths_of, same_dimension
 from theano.tensor.shapes import Shape, Shape_i, shape_i  # noqa: F401
 from theano.tensor.slicing import Subtensor
 
@@ -399,51 +399,6 @@ class ShapeFeature(toolbox.Feature):
         return len(sx) == len(sy) and all(same_dimension(a, b) for a, b in zip(sx, sy, strict=True))
 
 
-def same_dimension(a: Any, b: Any) -> bool:
-    """Whether two symbolic dimensions are certainly equal.
-
-    Parameters
-    ----------
-    a, b : scalar
-        The lengths.
-
-    Examples
-    --------
-    >>> x, y = T.dvectors("x", "y")
-    >>> same_dimension(x.shape[0], x.shape[0]), same_dimension(x.shape[0], y.shape[0])
-    (True, False)
-    """
-    if a is b:
-        return True
-    if isinstance(a, Constant) or isinstance(b, Constant):
-        return isinstance(a, Constant) and isinstance(b, Constant) and bool(a.data == b.data)
-    na, nb = a.owner, b.owner
-    if na is None or nb is None or na.op != nb.op or len(na.inputs) != len(nb.inputs):
-        return False
-    if all(x is y for x, y in zip(na.inputs, nb.inputs, strict=True)):
-        return True
-    # One level is enough for what infer_shape returns most of the time: sums and products of Shape_i.
-    return all(_same_source(x, y) for x, y in zip(na.inputs, nb.inputs, strict=True))
-
-
-def _same_source(x: Any, y: Any) -> bool:
-    if x is y:
-        return True
-    if isinstance(x, Constant) and isinstance(y, Constant):
-        return x.type == y.type and bool(np.all(x.data == y.data))
-    nx, ny = x.owner, y.owner
-    return (
-        nx is not None
-        and ny is not None
-        and nx.op == ny.op
-        and len(nx.inputs) == len(ny.inputs)
-        and all(
-            a is b or (isinstance(a, Constant) and isinstance(b, Constant) and a.type == b.type and np.all(a.data == b.data))
-            for a, b in zip(nx.inputs, ny.inputs, strict=True)
-        )
-    )
-
-
 class ShapeOptimizer(Optimizer):
     """Gives the graph a `ShapeFeature`.
 
@@ -488,76 +443,13 @@ optdb.register("ShapeOpt", ShapeOptimizer(), 0.1, "fast_run", "fast_compile")
 optdb.register("UnShapeOpt", UnShapeOptimizer(), 10)
 
 
-def static_dimension(var: Any, i: int) -> int | None:
-    """Return the length of dimension `i` of `var` if the graph says it before running, else None.
-
-    Constants, shapes that infer_shape makes of them, and the present values of shared variables and test values
-    count.
-
-    Parameters
-    ----------
-    var : TensorVariable
-        Any tensor.
-    i : int
-        The dimension.
-
-    Examples
-    --------
-    >>> static_dimension(T.ones((3, 2)) + 1, 0), static_dimension(T.dvector(), 0)
-    (3, None)
-    """
-    from theano.gof.fg import FunctionGraph
-    from theano.gof.graph import inputs as graph_inputs
-
-    leaves = [v for v in graph_inputs([var]) if not isinstance(v, Constant)]
-    fgraph = FunctionGraph(leaves, [var], clone=True, features=[])
-    feature = ShapeFeature()
-    fgraph.attach_feature(feature)
-    originals = dict(zip(fgraph.inputs, leaves, strict=True))
-    return _evaluate_dimension(feature.shape(fgraph.outputs[0])[i], originals)
-
-
-def _evaluate_dimension(dimension: Any, originals: dict[Any, Any]) -> int | None:
-    """The value of a small graph of Shape_i, integers and scalar arithmetic."""
-    from theano.gof.graph import io_toposort
-
-    values: dict[Any, Any] = {}
-
-    def value_of(v: Any) -> Any:
-        if v in values:
-            return values[v]
-        if isinstance(v, Constant):
-            return v.data
-        leaf = originals.get(v, v)
-        if hasattr(leaf, "get_value"):
-            return leaf.get_value(borrow=True)
-        return getattr(leaf.tag, "test_value", None)
-
-    for node in io_toposort([], [dimension]):
-        inputs = [value_of(i) for i in node.inputs]
-        if any(i is None for i in inputs):
-            return None
-        storage: list[list[Any]] = [[None] for _ in node.outputs]
-        node.op.perform(node, inputs, storage)
-        for output, cell in zip(node.outputs, storage, strict=True):
-            values[output] = cell[0]
-    result = value_of(dimension)
-    return None if result is None else int(result)
-
-
 @register_specialize
 @register_canonicalize
 @local_optimizer([Shape])
 def local_shape_to_shape_i(node: Any) -> Any:
     """``shape(x) -> MakeVector(the dimensions of x)``"""
-    fgraph = getattr(node, "fgraph", None)
-    feature = getattr(fgraph, "shape_feature", None)
-    if feature is None:
-        return False
-    shape = feature.shape(node.inputs[0])
-    if shape is None:
-        return False
-    return exact_replacement(node, feature_make_vector(shape))
+    shape = lengths_of(node, node.inputs[0])
+    return False if shape is None else exact_replacement(node, feature_make_vector(shape))
 
 
 def feature_make_vector(dimensions: Sequence[Any]) -> Any:
@@ -584,10 +476,9 @@ def local_shape_i_lift(node: Any) -> Any:
 
     Only where the shape is inferred; `Shape_i` of what cannot be inferred stays.
     """
-    feature = getattr(getattr(node, "fgraph", None), "shape_feature", None)
-    if feature is None or node.inputs[0].owner is None and not isinstance(node.inputs[0], Constant):
+    if node.inputs[0].owner is None and not isinstance(node.inputs[0], Constant):
         return False
-    shape = feature.shape(node.inputs[0])
+    shape = lengths_of(node, node.inputs[0])
     if shape is None:
         return False
     new = shape[node.op.i]

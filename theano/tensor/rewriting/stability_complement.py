@@ -13,15 +13,24 @@ from theano.gof.opt import local_optimizer
 from theano.scalar import compound
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
-from theano.tensor.nnet.sigm import sigmoid, softplus
+from theano.tensor.nnet.sigm import sigmoid
 from theano.tensor.rewriting.registry import (
     register_canonicalize,
     register_specialize,
     register_stabilize,
     register_uncanonicalize,
 )
-from theano.tensor.rewriting.stability_log import log_1_minus_exp, log_expm1, quotient
-from theano.tensor.rewriting.terms import argument_of, as_scalar_constant, is_elemwise, product_of, replacement, same_expression
+from theano.tensor.rewriting.rules import SAME_TYPE, P, among, applies, once, rest, rewrite, rule, times, x
+from theano.tensor.rewriting.stability_log import LOG_1_MINUS_EXP, LOG_EXPM1, SIGMOID, SOFTPLUS, STAGES
+from theano.tensor.rewriting.terms import (
+    argument_of,
+    as_scalar_constant,
+    is_elemwise,
+    quotient,
+    replacement,
+    same_expression,
+    scaled,
+)
 
 sigmoid_slope = Elemwise(compound.sigmoid_slope, name="sigmoid_slope")
 
@@ -102,23 +111,6 @@ _PRODUCT_CLASSES = frozenset(type(op.scalar_op) for op in _PRODUCTS)
 _MUL, _SQR, _NEG, _TRUE_DIV, _INV = (type(op.scalar_op) for op in _PRODUCTS)
 
 
-def _scaled(k: float, u: Any, dtype: str) -> Any:
-    """``k * u`` in `dtype`, with the constants of `u`."""
-    u = u if u.type.dtype == dtype else T.cast(u, dtype)
-    node = u.owner
-    if is_elemwise(node, T.neg):
-        return _scaled(-k, node.inputs[0], dtype)
-    if is_elemwise(node, T.mul):
-        constants = [as_scalar_constant(i) for i in node.inputs]
-        if sum(c is not None for c in constants) == 1:
-            (at,) = (j for j, c in enumerate(constants) if c is not None)
-            k *= float(constants[at])
-            rest = product_of([i for j, i in enumerate(node.inputs) if j != at])
-            u = rest if rest.type.broadcastable == u.type.broadcastable and rest.type.dtype == dtype else u
-            k = k if u is rest else k / float(constants[at])
-    return u if k == 1 else T.neg(u) if k == -1 else T.mul(np.asarray(k, dtype=dtype), u)
-
-
 def _only_in(v: Any, nodes: list[Any]) -> bool:
     return all(any(client is node for node in nodes) for client, _ in v.clients)
 
@@ -165,14 +157,14 @@ def _complement(node: Any, a: Term, b: Term, dtype: str) -> Term | None:
     f = rest[0]
     s, t = argument_of(f, sigmoid, dtype), argument_of(f, T.tanh, dtype)
     if len(rest) == 2 and t is not None and same_expression(rest[1], f) and ratio == -1:
-        return a.times(4, sigmoid_slope(_scaled(2, t, dtype)))
+        return a.times(4, sigmoid_slope(scaled(2, t, dtype)))
     if len(rest) != 1:
         return None
     if t is not None and abs(ratio) == 1:
-        return a.times(2, sigmoid(_scaled(2 * ratio, t, dtype)))
+        return a.times(2, sigmoid(scaled(2 * ratio, t, dtype)))
     # What is left of a bare sigmoid to 1 has a rewrite of its own.
     if s is not None and ratio == -1 and (a.top or a.factor != 1):
-        return a.times(1, sigmoid(_scaled(-1, s, dtype)))
+        return a.times(1, sigmoid(scaled(-1, s, dtype)))
     return None
 
 
@@ -185,11 +177,11 @@ def _difference_of_sigmoids(node: Any, a: Term, b: Term, dtype: str) -> Term | N
     ratio = b.factor / a.factor
     x = argument_of(rest[0], sigmoid, dtype) if len(rest) == 1 else None
     if x is not None and not own and ratio == -2:
-        return a.times(-1, T.tanh(_scaled(0.5, x, dtype)))
+        return a.times(-1, T.tanh(scaled(0.5, x, dtype)))
     y = argument_of(own[0], sigmoid, dtype) if len(own) == 1 else None
-    if x is None or y is None or ratio != -1 or not same_expression(_scaled(-1, x, dtype), _scaled(1, y, dtype)):
+    if x is None or y is None or ratio != -1 or not same_expression(scaled(-1, x, dtype), scaled(1, y, dtype)):
         return None
-    return Term(a.factor, common, a.bottom, []).times(1, T.tanh(_scaled(0.5, y, dtype)))
+    return Term(a.factor, common, a.bottom, []).times(1, T.tanh(scaled(0.5, y, dtype)))
 
 
 _SIGMOID, _TANH = (type(op.scalar_op) for op in (sigmoid, T.tanh))
@@ -280,14 +272,6 @@ def local_complements(node: Any) -> Any:
     return _summed(node, _complement)
 
 
-def _is_sigmoid(v: Any, kind: type) -> bool:
-    return kind is _SIGMOID
-
-
-def _is_any(v: Any, kind: type) -> bool:
-    return True
-
-
 @register_specialize
 @local_optimizer([T.sub, T.add], among_inputs=[sigmoid, *_PRODUCTS], needs=[sigmoid, T.tanh])
 def local_difference_of_sigmoids(node: Any) -> Any:
@@ -299,9 +283,9 @@ def local_difference_of_sigmoids(node: Any) -> Any:
     if len(node.inputs) > _TERMS or dtype not in T.float_dtypes:
         return False
     # Of more than two terms two may cancel that have no sigmoid.
-    if len(node.inputs) == 2 and not _near_function(node.inputs, _is_sigmoid):
+    if len(node.inputs) == 2 and not _near_function(node.inputs, lambda v, kind: kind is _SIGMOID):
         return False
-    if sum(isinstance(i, Constant) or _near_function([i], _is_any) for i in node.inputs) < 2:
+    if sum(isinstance(i, Constant) or _near_function([i], lambda v, kind: True) for i in node.inputs) < 2:
         return False
     return _summed(node, _difference_of_sigmoids)
 
@@ -313,9 +297,9 @@ def _summed(node: Any, of_two: Any) -> Any:
     if is_elemwise(node, T.sub) and terms[1] is not None:
         terms[1].factor = -terms[1].factor
     known = [(k, term) for k, term in enumerate(terms) if term is not None]
-    for rule in (_cancel, of_two) if len(terms) > 2 else (of_two,):
+    for joined in (_cancel, of_two) if len(terms) > 2 else (of_two,):
         for (j, a), (k, b) in permutations(known, 2):
-            new = rule(node, a, b, dtype)
+            new = joined(node, a, b, dtype)
             if new is not None:
                 parts = [i for position, i in enumerate(node.inputs) if position not in (j, k)]
                 parts += [new.built(dtype)] if new.factor else []
@@ -323,171 +307,58 @@ def _summed(node: Any, of_two: Any) -> Any:
     return False
 
 
-def _plus_one_minus(v: Any) -> tuple[Any, int] | None:
-    """``(t, s)`` if `v` is ``1 + s * t`` for s = 1 or -1, else None."""
-    node = v.owner
-    if not is_elemwise(node, T.add, T.sub) or len(node.inputs) != 2:
-        return None
-    a, b = node.inputs
-    one = as_scalar_constant(a)
-    if one is None and is_elemwise(node, T.add):
-        a, b, one = b, a, as_scalar_constant(b)
-    if one is None or one != 1:
-        return None
-    s = 1 if is_elemwise(node, T.add) else -1
-    return (b.owner.inputs[0], -s) if is_elemwise(b.owner, T.neg) else (b, s)
-
-
-@register_stabilize
-@register_specialize
-@local_optimizer([T.true_div], among_inputs=[T.sub, T.neg, T.mul, sigmoid_slope], needs=[sigmoid, T.tanh])
-def local_quotient_of_complements(node: Any) -> Any:
-    """``(1 - tanh(x) ** 2) / (1 - tanh(x)) -> 2 * sigmoid(2 * x)`` and ``sigmoid_slope(x) / sigmoid(x) -> sigmoid(-x)`` among
-    other factors, and so for ``1 + tanh(x)``
-    """
-    dtype = node.outputs[0].type.dtype
-    s, below = argument_of(node.inputs[1], sigmoid, dtype), _plus_one_minus(node.inputs[1])
-    t = None if below is None else argument_of(below[0], T.tanh, dtype)
-    term = None if s is None and t is None else _term(node.inputs[0])
-    if term is None:
-        return False
-    for k, factor in enumerate(term.top):
-        u = None if s is None else argument_of(factor, sigmoid_slope, dtype)
-        above = None if t is None else _plus_one_minus(factor)
-        square = None if above is None or above[1] != -1 else above[0].owner
-        is_square = is_elemwise(square, T.sqr) or (is_elemwise(square, T.mul) and len(square.inputs) == 2)
-        # What a slope is of has lost its sign.
-        if u is not None and any(same_expression(_scaled(sign, s, dtype), _scaled(1, u, dtype)) for sign in (1, -1)):
-            new = (1, sigmoid(_scaled(-1, s, dtype)))
-        elif is_square and below is not None and all(i is below[0] for i in square.inputs):
-            new = (2, sigmoid(_scaled(-2 * below[1], t, dtype)))
-        else:
-            continue
-        del term.top[k]
-        return replacement(node, term.times(*new).built(dtype))
-    return False
-
-
-def _power_of_1_plus_exp(v: Any) -> tuple[Any, int]:
-    """``(x, n)`` if `v` is ``(1 + exp(x)) ** n`` for n = 2, 4, 8 ..., else ``(None, 1)``."""
-    n = 1
-    while is_elemwise(v.owner, T.sqr):
-        v, n = v.owner.inputs[0], 2 * n
-    found = _plus_one_minus(v) if n > 1 else None
-    x = None if found is None or found[1] != 1 else argument_of(found[0], T.exp, v.type.dtype)
-    return x, n
-
-
-@register_stabilize
-@register_specialize
-@local_optimizer([T.true_div, T.inv], among_inputs=[T.sqr, T.mul], needs=[T.exp])
-def local_inv_sqr_1_plus_exp(node: Any) -> Any:
-    """``a / (1 + exp(x)) ** 2 -> a * sigmoid(-x) ** 2``"""
-    dtype = node.outputs[0].type.dtype
-    if dtype not in T.float_dtypes:
-        return False
-    bottom = node.inputs[-1]
-    factors = list(bottom.owner.inputs) if is_elemwise(bottom.owner, T.mul) else [bottom]
-    for k, factor in enumerate(factors):
-        x, n = _power_of_1_plus_exp(factor)
-        if x is None or factor.type.dtype != dtype:
-            continue
-        new = sigmoid(_scaled(-1, x, dtype))
-        while n > 1:
-            new, n = T.sqr(new), n // 2
-        if len(node.inputs) == 2:
-            new = T.mul(node.inputs[0], new)
-        rest = product_of(factors[:k] + factors[k + 1 :])
-        return replacement(node, new if rest is None else T.true_div(new, rest))
-    return False
-
-
-@register_stabilize
-@register_specialize
-@local_optimizer([T.mul], among_inputs=[T.exp, T.sqr], needs=[sigmoid])
-def local_exp_times_sigmoids(node: Any) -> Any:
-    """``exp(x) * (a * sigmoid(-x)) -> a * sigmoid(x)`` and ``(1 + exp(x)) * (a * sigmoid(-x)) -> a``, the sigmoid being a
-    factor of a product or of a square
-    """
-    dtype = node.outputs[0].type.dtype
-    if dtype not in T.float_dtypes or not any(is_elemwise(i.owner, T.mul, T.sqr, T.neg) for i in node.inputs):
-        return False
-    parts = [_term(i) for i in node.inputs]
-    if any(p is None for p in parts):
-        return False
-    term = Term(1.0, [], [], [])
-    for p in parts:
-        term.factor *= p.factor  # type: ignore[union-attr]
-        term.top += p.top  # type: ignore[union-attr]
-        term.bottom += p.bottom  # type: ignore[union-attr]
-    changed = False
-    for e in list(term.top):
-        sum_of_one = _plus_one_minus(e)
-        argument = argument_of(e if sum_of_one is None or sum_of_one[1] < 0 else sum_of_one[0], T.exp, dtype)
-        if argument is None:
-            continue
-        minus = _scaled(-1, argument, dtype)
-        for k, v in enumerate(term.top):
-            u = argument_of(v, sigmoid, dtype)
-            if u is not None and same_expression(_scaled(1, u, dtype), minus):
-                term.top[k : k + 1] = [sigmoid(_scaled(1, argument, dtype))] if sum_of_one is None else []
-                del term.top[_position(e, term.top)]
-                changed = True
-                break
-    return replacement(node, term.built(dtype)) if changed else False
-
-
-@register_uncanonicalize
-@local_optimizer([T.mul], among_inputs=[sigmoid])
-def local_sigmoid_slope(node: Any) -> Any:
-    """``sigmoid(x) * sigmoid(-x) -> sigmoid_slope(x)``, if neither is needed for anything else"""
-    dtype = node.outputs[0].type.dtype
-    found = [(i, x) for i in node.inputs if (x := argument_of(i, sigmoid, dtype)) is not None and len(i.clients) == 1]
-    for k, (i, x) in enumerate(found):
-        for j, y in found[:k]:
-            if not same_expression(_scaled(-1, x, dtype), _scaled(1, y, dtype)):
-                continue
-            rest = list(node.inputs)
-            rest.remove(i)
-            rest.remove(j)
-            return replacement(node, product_of([*rest, sigmoid_slope(_scaled(1, y, dtype))]))
-    return False
-
-
-#: ``f(x) - x == partner(-x)``
-_PARTNERS = ((softplus, softplus), (log_expm1, log_1_minus_exp), (log_1_minus_exp, log_expm1))
-
-
-@register_stabilize
-@register_specialize
-@local_optimizer(
-    [T.sub, T.add], among_inputs=[softplus, log_expm1, log_1_minus_exp, T.neg], needs=[softplus, log_expm1, log_1_minus_exp]
+SLOPE = applies(sigmoid_slope)
+MINUS_X = times(-1, x)
+local_quotient_of_complements = rewrite(
+    "local_quotient_of_complements",
+    STAGES,
+    among((1 - P.tanh(x) ** 2) / (1 - P.tanh(x)), 2 * SIGMOID(times(2, x)), "reals"),
+    among((1 - P.tanh(x) ** 2) / (1 + P.tanh(x)), 2 * SIGMOID(times(-2, x)), "reals"),
+    # What a slope is of has lost its sign.
+    among(SLOPE(x) / SIGMOID(x), SIGMOID(MINUS_X), "reals"),
+    among(SLOPE(MINUS_X) / SIGMOID(x), SIGMOID(MINUS_X), "reals"),
 )
-def local_softplus_less_argument(node: Any) -> Any:
-    """``softplus(x) - x -> softplus(-x)``, ``softplus(x) - softplus(-x) -> x``, ``log(exp(x) - 1) - x -> log(1 - exp(-x))``
-    and ``log(1 - exp(x)) - x -> log(exp(-x) - 1)``
-    """
-    dtype = node.outputs[0].type.dtype
-    if len(node.inputs) != 2 or dtype not in T.float_dtypes:
-        return False
-    signed = []
-    for k, v in enumerate(node.inputs):
-        negative = bool(k) and is_elemwise(node, T.sub)
-        while is_elemwise(v.owner, T.neg) and v.type.dtype == dtype:
-            v, negative = v.owner.inputs[0], not negative
-        signed.append((v, negative))
-    for (v, negative), (w, other_negative) in (signed, signed[::-1]):
-        for f, partner in _PARTNERS:
-            u = argument_of(v, f, dtype)
-            if u is None or u.type != v.type or len(v.clients) > 1:
-                continue
-            minus = _scaled(-1, u, dtype)
-            if negative != other_negative and f is softplus:
-                opposite = argument_of(w, softplus, dtype)
-                if opposite is not None and same_expression(_scaled(1, opposite, dtype), minus):
-                    return replacement(node, T.neg(u) if negative else u)
-            same = same_expression(_scaled(1, w, dtype), _scaled(1, u, dtype)) and negative != other_negative
-            if same or (same_expression(_scaled(1, w, dtype), minus) and negative == other_negative):
-                new = partner(minus)
-                return replacement(node, T.neg(new) if negative else new)
-    return False
+
+
+_SQUARE = P.mul(1 + P.exp(x), 1 + P.exp(x))
+local_inv_sqr_1_plus_exp = rewrite(
+    "local_inv_sqr_1_plus_exp",
+    STAGES,
+    among(1 / _SQUARE, P.sqr(SIGMOID(MINUS_X)), "reals", seen=[T.sqr, T.mul]),
+)
+
+
+local_exp_times_sigmoids = rewrite(
+    "local_exp_times_sigmoids",
+    STAGES,
+    among(SIGMOID(x) * P.exp(MINUS_X), SIGMOID(MINUS_X), "reals", seen=[T.exp, T.sqr]),
+    among(SIGMOID(x) * (1 + P.exp(MINUS_X)), 1, "reals", seen=[T.add, T.sub, T.sqr]),
+)
+
+
+local_sigmoid_slope = rewrite(
+    "local_sigmoid_slope",
+    [register_uncanonicalize],
+    rule(P.mul(once(SIGMOID(x)), once(SIGMOID(MINUS_X)), rest), P.mul(rest, SLOPE(x)), "reals"),
+)
+
+
+def _less_argument(f: Any, partner: Any) -> list[rule]:
+    """``f(x) - x -> partner(-x)``, and so for the negative."""
+    of_x, new = once(f(x)), partner(MINUS_X)
+    return [
+        rule(P.sub(of_x, x), new, "floats", where=SAME_TYPE),
+        rule(P.add(of_x, MINUS_X), new, "floats", where=SAME_TYPE),
+        rule(P.sub(x, of_x), P.neg(new), "floats", where=SAME_TYPE),
+        rule(P.add(x, P.neg(of_x)), P.neg(new), "floats", where=SAME_TYPE),
+    ]
+
+
+local_softplus_less_argument = rewrite(
+    "local_softplus_less_argument",
+    STAGES,
+    rule(once(SOFTPLUS(x)) - SOFTPLUS(MINUS_X), x, "floats", where=SAME_TYPE),
+    *_less_argument(SOFTPLUS, SOFTPLUS),
+    *_less_argument(LOG_EXPM1, LOG_1_MINUS_EXP),
+    *_less_argument(LOG_1_MINUS_EXP, LOG_EXPM1),
+)

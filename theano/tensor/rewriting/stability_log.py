@@ -19,10 +19,13 @@ from theano.tensor.rewriting.stability import LOG_2, _less_its_max, _sum_of, lar
 from theano.tensor.rewriting.terms import (
     argument_of,
     as_scalar_constant,
-    factors_of,
+    fraction,
+    is_bounded,
     is_elemwise,
-    product_of,
+    opened,
+    quotient,
     replacement,
+    split_constants,
 )
 
 log_1_minus_tanh = Elemwise(compound.log_1_minus_tanh, name="log_1_minus_tanh")
@@ -36,48 +39,6 @@ LOG_EXPM1, LOGIT, SIGMOID, SOFTPLUS = map(applies, (log_expm1, logit, sigmoid, s
 
 #: Sums of more terms are left alone.
 _TERMS = 8
-
-
-def fraction(v: Any) -> tuple[list[Any], list[Any]]:
-    """The factors of `v` above and below the line; ``-1`` is one of them where `v` is a negative."""
-    node = v.owner
-    # The product of integers wraps around, and its negative may not fit.
-    if node is None or not v.type.dtype.startswith("float"):
-        return [v], []
-    if node.op == T.neg:
-        top, bottom = fraction(node.inputs[0])
-        return [T.constant(np.asarray(-1, dtype=v.type.dtype)), *top], bottom
-    if node.op == T.inv:
-        return [], factors_of(node.inputs[0])
-    if node.op == T.true_div:
-        return factors_of(node.inputs[0]), factors_of(node.inputs[1])
-    return factors_of(v), []
-
-
-def opened(v: Any, depth: int = 4) -> tuple[list[Any], list[Any]]:
-    """The factors of `v` above and below the line, also those of its factors, which other expressions may use too."""
-    top, bottom = fraction(v)
-    if not depth:
-        return top, bottom
-    above, under = [], []
-    for side, factors in ((0, top), (1, bottom)):
-        for f in factors:
-            one, other = ([f], []) if f is v or f.owner is None or f.owner.op not in PRODUCTS else opened(f, depth - 1)
-            above += other if side else one
-            under += one if side else other
-    return above, under
-
-
-PRODUCTS = (T.mul, T.neg, T.inv, T.true_div)
-
-
-def quotient(top: list[Any], bottom: list[Any], dtype: str) -> Any:
-    """The product of `top` over the product of `bottom`, which are computed in `dtype`."""
-    above = product_of([T.cast(f, dtype) for f in top])
-    below = product_of([T.cast(f, dtype) for f in bottom])
-    if above is None:
-        above = T.constant(np.asarray(1, dtype=dtype))
-    return above if below is None else T.true_div(above, below)
 
 
 def weighted_exponential(v: Any) -> tuple[Any, list[Any], list[Any]] | None:
@@ -103,11 +64,6 @@ def masked(x: Any, top: list[Any], bottom: list[Any], shape_of: Any) -> Any:
 def finite(shift: Any) -> Any:
     """`shift`, 0 where it is infinite: what is subtracted from infinities would make them NaN."""
     return T.switch(T.isinf(shift), np.asarray(0, dtype=shift.type.dtype), shift)
-
-
-def _is_bounded(x: Any, op: Any) -> bool:
-    """Whether `x` is what the rewrites below give to a function after they have chosen the branch."""
-    return x.owner is not None and x.owner.op == op and any(as_scalar_constant(i) is not None for i in x.owner.inputs)
 
 
 def _terms(v: Any) -> list[Any]:
@@ -164,20 +120,18 @@ def local_log_of_product(node: Any) -> Any:
             (parts if f.type.dtype == dtype and _has_stable_log(f) else rest)[side].append(f)
     if not parts[0] and not parts[1]:
         return False
-    constants = [[as_scalar_constant(f) for f in factors] for factors in rest]
-    logs = []
-    if all(c is not None for factors in constants for c in factors):
-        above, below = (float(np.prod(np.asarray(factors, dtype="float64"))) for factors in constants)
-        value = above / below if below else np.nan
-        if not 0 < value < np.inf:
+    (above, over), (below, under) = (split_constants(factors, repeated=True) for factors in rest)
+    value = above / below if below else np.nan
+    half = None
+    if over or under:
+        if not all(_is_positive(f) for factors in parts for f in factors):
             return False
-        if value != 1:
-            logs.append(T.constant(np.asarray(np.log(value), dtype=dtype)))
-    elif all(_is_positive(f) for factors in parts for f in factors):
-        logs.append(T.log(quotient(rest[0], rest[1], dtype)))
+        logs = [T.log(quotient(rest[0], rest[1], dtype))]
+    elif 0 < value < np.inf:
+        logs = [T.constant(np.asarray(np.log(value), dtype=dtype))] if value != 1 else []
+        half = _log_half_erfc(parts) if value == 0.5 else None
     else:
         return False
-    half = _log_half_erfc(parts) if _is_half(constants) else None
     if half is not None:
         return replacement(node, half)
     logs = [*map(T.log, parts[0]), *logs]
@@ -185,11 +139,6 @@ def local_log_of_product(node: Any) -> Any:
     for part in parts[1]:
         new = T.sub(new, T.log(part))
     return replacement(node, new)
-
-
-def _is_half(constants: list[list[Any]]) -> bool:
-    values = [float(np.prod(np.asarray(factors, dtype="float64"))) if None not in factors else 0.0 for factors in constants]
-    return bool(values[1]) and values[0] / values[1] == 0.5
 
 
 def _log_half_erfc(parts: list[list[Any]]) -> Any:
@@ -203,20 +152,13 @@ def _log_half_erfc(parts: list[list[Any]]) -> Any:
     return T.switch(T.lt(x, zero), near, T.log(T.erfc(x)) + np.asarray(np.log(0.5), dtype=x.dtype))
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log1p])
-def local_log_1_minus_half_erfc(node: Any) -> Any:
-    """``log(1 - erfc(x) / 2) -> log(erfc(-x) / 2)``"""
-    top, bottom = fraction(node.inputs[0])
-    functions = [f for f in top if as_scalar_constant(f) is None]
-    x = argument_of(functions[0], T.erfc) if len(functions) == 1 else None
-    if x is None or x.type.dtype != node.outputs[0].type.dtype or _is_bounded(x, T.maximum):
-        return False
-    constants = [[as_scalar_constant(f) for f in top if f is not functions[0]], [as_scalar_constant(f) for f in bottom]]
-    if not constants[0] or not _is_half([[*constants[0], -1], constants[1]]):
-        return False
-    return replacement(node, T.log(T.mul(np.asarray(0.5, dtype=x.type.dtype), T.erfc(T.neg(x)))))
+_UNBOUNDED = ("`x` is no maximum with a constant", lambda x: not is_bounded(x, T.maximum))
+local_log_1_minus_half_erfc = rewrite(
+    "local_log_1_minus_half_erfc",
+    STAGES,
+    rule(P.log1p(-0.5 * P.erfc(x)), P.log(0.5 * P.erfc(-x)), "floats", where=_UNBOUNDED),
+    rule(P.log1p(P.neg(0.5 * P.erfc(x))), P.log(0.5 * P.erfc(-x)), "floats", where=_UNBOUNDED),
+)
 
 
 @register_stabilize

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from itertools import product as pairs
 from typing import Any
@@ -16,23 +17,17 @@ from theano.tensor.elemwise import DimShuffle, Sum
 from theano.tensor.nnet.rewriting import _softmax_along, _summed_axes, _unshifted
 from theano.tensor.nnet.sigm import sigmoid
 from theano.tensor.rewriting.registry import register_specialize, register_stabilize
+from theano.tensor.rewriting.rules import Otherwise, P, among, rewrite, x, y
 from theano.tensor.rewriting.stability import _less_its_max, largest
-from theano.tensor.rewriting.stability_log import (
-    _TERMS,
-    PRODUCTS,
-    _share_a_shift,
-    finite,
-    fraction,
-    masked,
-    opened,
-    quotient,
-    weighted_exponential,
-)
+from theano.tensor.rewriting.stability_log import _TERMS, _share_a_shift, finite, masked, weighted_exponential
 from theano.tensor.rewriting.terms import (
     argument_of,
     as_scalar_constant,
     factors_of,
+    fraction,
+    opened,
     product_of,
+    quotient,
     replacement,
     same_expression,
     signed,
@@ -56,46 +51,6 @@ def _rebuilt(node: Any, top: list[Any], bottom: list[Any]) -> Any:
     return replacement(node, quotient(top, bottom, node.outputs[0].type.dtype))
 
 
-def _hyperbolic_quotient(node: Any, top: list[Any], bottom: list[Any]) -> Any:
-    """``sinh(x) / cosh(x) -> tanh(x)``, ``cosh(x) / sinh(x) -> 1 / tanh(x)``,
-    ``(exp(x) - exp(y)) / (exp(x) + exp(y)) -> tanh((x - y) / 2)``, ``(exp(x) - 1) / (exp(x) + 1) -> tanh(x / 2)`` and
-    ``exp(x) / (exp(x) - 1) -> -1 / expm1(-x)``
-    """
-    for k, below in enumerate(bottom):
-        inner = below.owner
-        if inner is None or below.type.dtype != node.outputs[0].type.dtype or not below.type.dtype.startswith("float"):
-            continue
-        half = np.asarray(0.5, dtype=below.type.dtype)
-        if inner.op == T.sinh:
-            j = _find(top, T.cosh, inner.inputs[0])
-            if j is not None:
-                return _rebuilt(node, _without(top, j), [*_without(bottom, k), T.tanh(inner.inputs[0])])
-        elif inner.op == T.cosh:
-            j = _find(top, T.sinh, inner.inputs[0])
-            if j is not None:
-                return _rebuilt(node, [*_without(top, j), T.tanh(inner.inputs[0])], _without(bottom, k))
-        elif inner.op == T.expm1:
-            j = _find(top, T.exp, inner.inputs[0])
-            if j is not None:
-                under = T.neg(T.expm1(T.neg(T.cast(inner.inputs[0], below.type.dtype))))
-                return _rebuilt(node, _without(top, j), [*_without(bottom, k), under])
-        elif inner.op == T.add and len(inner.inputs) == 2:
-            a, b = (argument_of(i, T.exp) for i in inner.inputs)
-            if a is not None and b is not None:
-                for j, f in enumerate(top):
-                    sign = _is_difference(f, a, b)
-                    if sign:
-                        a, b = T.cast(a, below.type.dtype), T.cast(b, below.type.dtype)
-                        value = T.tanh(half * (a - b) if sign > 0 else half * (b - a))
-                        return _rebuilt(node, [*_without(top, j), value], _without(bottom, k))
-            x = b if a is None and as_scalar_constant(inner.inputs[0]) == 1 else None
-            x = a if b is None and as_scalar_constant(inner.inputs[1]) == 1 else x
-            j = None if x is None else _find(top, T.expm1, x)
-            if j is not None:
-                return _rebuilt(node, [*_without(top, j), T.tanh(half * x)], _without(bottom, k))
-    return False
-
-
 def _gap(x: Any, y: Any) -> Any:
     """``x - y``, as twice the argument for opposite ones."""
     (a, negative), (b, other_negative) = signed(x), signed(y)
@@ -103,16 +58,6 @@ def _gap(x: Any, y: Any) -> Any:
         return x - y
     double = np.asarray(2, dtype=x.type.dtype) * a
     return T.neg(double) if negative else double
-
-
-def _is_difference(v: Any, a: Any, b: Any) -> int:
-    """1 if `v` is ``exp(a) - exp(b)``, -1 if it is the opposite, else 0."""
-    if v.owner is None or v.owner.op != T.sub:
-        return 0
-    x, y = (argument_of(i, T.exp) for i in v.owner.inputs)
-    if x is None or y is None:
-        return 0
-    return 1 if same_expression(x, a) and same_expression(y, b) else -1 if same_expression(x, b) and same_expression(y, a) else 0
 
 
 def _exp_over_sum_of_exps(node: Any, top: list[Any], bottom: list[Any]) -> Any:
@@ -127,21 +72,21 @@ def _exp_over_sum_of_exps(node: Any, top: list[Any], bottom: list[Any]) -> Any:
         if len(parts) > _TERMS or any(p is None or p[0].type.dtype != below.type.dtype for p in parts):
             continue
         terms = [p[0] for p in parts]
-        for i, x in enumerate(terms):
-            j = _find(top, T.exp, x)
+        for i, term in enumerate(terms):
+            j = _find(top, T.exp, term)
             if j is None:
                 continue
             rest = _without(top, j)
             is_weighted = any(p[1] or p[2] for p in parts)
             if len(terms) == 2 and not is_weighted:
-                return _rebuilt(node, [*rest, sigmoid(_gap(x, terms[1 - i]))], _without(bottom, k))
+                return _rebuilt(node, [*rest, sigmoid(_gap(term, terms[1 - i]))], _without(bottom, k))
             if _share_a_shift(terms):
                 continue
             inside = [masked(*p, term) for p, term in zip(parts, inner.inputs, strict=True)] if is_weighted else terms
             shift = finite(reduce(T.maximum, inside))
             shifted = [quotient([*p[1], T.exp(t - shift)], p[2], t.type.dtype) for p, t in zip(parts, inside, strict=True)]
             # An exponential that counts for nothing must not become infinite: 0 times infinity is NaN.
-            counted = inside[i] if all(any(f is g for g in rest) for f in parts[i][1]) else x
+            counted = inside[i] if all(any(f is g for g in rest) for f in parts[i][1]) else term
             return _rebuilt(node, [*rest, T.exp(counted - shift)], [*_without(bottom, k), T.add(*shifted)])
     return False
 
@@ -222,24 +167,25 @@ def local_quotient_of_powers(node: Any) -> Any:
 
 
 def _promising(v: Any, depth: int = 4) -> bool:
-    """Whether `v` divides by something that the rewrites look for: a quick no for nearly all nodes."""
+    """Whether `v` divides by something that the functions look for: a quick no for nearly all nodes."""
     node = v.owner
-    if node is None or not depth or node.op not in PRODUCTS:
+    if node is None or not depth or node.op not in _PRODUCTS:
         return False
     if node.op == T.inv or node.op == T.true_div:
         for below in factors_of(node.inputs[-1]):
             inner = below.owner
-            if inner is None:
-                continue
-            if inner.op == T.add:
+            if inner is not None and inner.op == T.add:
                 if any(argument_of(f, T.exp) is not None for i in inner.inputs for f in factors_of(i)):
                     return True
-            elif inner.op == T.cosh or inner.op == T.sinh or inner.op == T.expm1 or isinstance(inner.op, (Sum, DimShuffle)):
+            elif inner is not None and isinstance(inner.op, (Sum, DimShuffle)):
                 return True
     return any(_promising(i, depth - 1) for i in node.inputs if i.owner is not None)
 
 
-def _rewritten(node: Any) -> Any:
+_PRODUCTS = (T.mul, T.neg, T.inv, T.true_div)
+
+
+def _with_exponentials(node: Any) -> Any:
     if not _promising(node.outputs[0]):
         return False
     top, bottom = opened(node.outputs[0])
@@ -247,29 +193,31 @@ def _rewritten(node: Any) -> Any:
     if checks:
         top = [g for f in top for g in (opened(f.owner.inputs[0])[0] if f.owner in checks else [f])]
         bottom = [*bottom, *(g for check in checks for g in opened(check.inputs[0])[1])]
-    for rewrite in (_hyperbolic_quotient, _exp_over_sum_of_exps, _exp_over_weighted_sum):
-        new = rewrite(node, top, bottom)
-        if new:
-            for check in checks:
-                new = [check.op(new[0], *check.inputs[1:])]
-                copy_stack_trace(check.outputs[0], new[0])
-            return new
-    return False
+    new = _exp_over_sum_of_exps(node, top, bottom) or _exp_over_weighted_sum(node, top, bottom)
+    for check in checks if new else ():
+        new = [check.op(new[0], *check.inputs[1:])]
+        copy_stack_trace(check.outputs[0], new[0])
+    return new
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.true_div], needs=[T.exp, T.cosh, T.sinh])
-def local_quotient_of_exponentials(node: Any) -> Any:
-    """``exp(x) / (exp(x) + exp(y)) -> sigmoid(x - y)``, ``sinh(x) / cosh(x) -> tanh(x)``, ``c * exp(x) / sum(exp(x), axis,
-    keepdims=True) -> c * softmax(x)`` and their relatives
-    """
-    return _rewritten(node)
+def _quotients(at: Any, seen: Sequence[Any] = ()) -> list[Any]:
+    exponentials = among(P.exp(x) / y, x, at=at, seen=seen)
+    return [
+        among(P.sinh(x) / P.cosh(x), P.tanh(x), "reals", at=at, seen=seen),
+        among(P.cosh(x) / P.sinh(x), P.inv(P.tanh(x)), "reals", at=at, seen=seen),
+        among(P.sub(P.exp(x), P.exp(y)) / P.add(P.exp(x), P.exp(y)), P.tanh(0.5 * P.sub(x, y)), "reals", at=at, seen=seen),
+        among(P.expm1(x) / P.add(1, P.exp(x)), P.tanh(0.5 * x), "reals", at=at, seen=seen),
+        among(P.exp(x) / P.expm1(x), P.inv(P.neg(P.expm1(P.neg(x)))), "reals", at=at, seen=seen),
+        Otherwise(_with_exponentials, *exponentials.roots),
+    ]
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.mul], among_inputs=[T.inv, T.true_div], needs=[T.exp, T.cosh, T.sinh])
-def local_product_with_quotient(node: Any) -> Any:
-    """The same for ``exp(x) * (c / (exp(x) + exp(y)))``, where the quotient is needed elsewhere too"""
-    return _rewritten(node)
+local_quotient_of_exponentials = rewrite(
+    "local_quotient_of_exponentials", [register_stabilize, register_specialize], *_quotients(T.true_div)
+)
+
+
+# Where the quotient is needed elsewhere too.
+local_product_with_quotient = rewrite(
+    "local_product_with_quotient", [register_stabilize, register_specialize], *_quotients(T.mul, (T.inv, T.true_div))
+)

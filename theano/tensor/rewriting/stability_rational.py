@@ -16,7 +16,7 @@ from theano.tensor.rewriting.registry import register_specialize, register_stabi
 from theano.tensor.rewriting.stability import log_cosh
 from theano.tensor.rewriting.stability_complement import sigmoid_slope
 from theano.tensor.rewriting.stability_log import log_1_minus_tanh
-from theano.tensor.rewriting.terms import as_scalar_constant, is_elemwise, product_of, repeated_constant, replacement
+from theano.tensor.rewriting.terms import as_scalar_constant, is_elemwise, product_of, repeated_constant, replacement, scaled
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -120,12 +120,13 @@ def _exponent(u: Any, depth: int = 4) -> tuple[Fraction, Any]:
 def _has_function(v: Any) -> bool:
     todo, seen = [v], 0
     while todo and seen < _NODES:
-        v, seen = todo.pop(), seen + 1
-        kind = _kind(v)
+        node, seen = todo.pop().owner, seen + 1
+        # As `_kind` says it: this is asked often.
+        kind = type(node.op.scalar_op) if node is not None and type(node.op) is Elemwise else None
         if kind in _KINDS:
             return True
         if kind in _ARITHMETIC:
-            todo += v.owner.inputs
+            todo += node.inputs
     return False
 
 
@@ -336,13 +337,13 @@ class _Shape:
 
     def built(self, x: Any, dtype: str) -> tuple[float, list[Any], list[Any]]:
         """A number, the factors above the line and those below."""
-        v, minus_v = _multiple(self.w, x, dtype), _multiple(-self.w, x, dtype)
+        v, minus_v = scaled(self.w, x, dtype), scaled(-self.w, x, dtype)
         top: list[Any] = []
         bottom: list[Any] = []
         c, a, b, n = self.c, self.a, self.b, self.n
         if b > 0 or (b < 0 and n < 0):
             many = b if b > 0 else -min(-b, -n)
-            (top if many > 0 else bottom).extend([T.tanh(_multiple(self.w / 2, x, dtype))] * abs(many))
+            (top if many > 0 else bottom).extend([T.tanh(scaled(self.w / 2, x, dtype))] * abs(many))
             b, n = b - many, n - many
         if b < 0:
             flipped = max(0, min(a, -b))
@@ -356,7 +357,7 @@ class _Shape:
         lower, upper = a, n - a
         if lower < 0 or upper < 0:
             growth = lower if lower < 0 else -upper
-            top.append(T.exp(_multiple(growth * self.w, x, dtype)))
+            top.append(T.exp(scaled(growth * self.w, x, dtype)))
             lower, upper = lower - growth, upper + growth
             if lower < 0 or upper < 0:
                 raise _TooMuch
@@ -374,10 +375,6 @@ class _Shape:
             return T.add(np.asarray(1, dtype=dtype), T.mul(np.asarray(float(slope), dtype=dtype), sigmoid_slope(v)))
         terms = [product_of([number[k], *[sigmoid(v)] * k, *[sigmoid(minus_v)] * (self.d - k)]) for k in number]
         return T.add(*terms)
-
-
-def _multiple(k: Fraction, x: Any, dtype: str) -> Any:
-    return x if k == 1 else T.neg(x) if k == -1 else T.mul(np.asarray(float(k), dtype=dtype), x)
 
 
 def _with_powers(key: frozenset, tree: _Tree) -> tuple[list[Any], list[Any]]:
@@ -415,10 +412,8 @@ def _worth(v: Any) -> _Tree | None:
         return tree if tree.choose(True) else None
     if not tree.sums or len(tree.nodes) < 3 or any(client != "output" and client.op == T.log for client, _ in v.clients):
         return None
-    if not all(map(_is_of_functions, tree.nodes)):
-        return None
     private = all(client != "output" and client in tree.nodes for leaf, _ in tree.leaves for client, _ in leaf.clients)
-    return tree if private and tree.choose(False) else None
+    return tree if private and all(map(_is_of_functions, tree.nodes)) and tree.choose(False) else None
 
 
 @register_specialize
@@ -504,9 +499,9 @@ def local_log_of_rational_function_of_exp(node: Any) -> Any:
     top, bottom = _with_powers(key, tree)
     part, c = None, shape.c
     if p == q and c == 4**p:
-        part, c = T.mul(np.asarray(-2 * p, dtype=dtype), log_cosh(_multiple(shape.w / 2, tree.x, dtype))), _fraction(1)
+        part, c = T.mul(np.asarray(-2 * p, dtype=dtype), log_cosh(scaled(shape.w / 2, tree.x, dtype))), _fraction(1)
     elif p + q == 1 and c == 2:
-        part, c = log_1_minus_tanh(_multiple(shape.w * (q - p) / 2, tree.x, dtype)), _fraction(1)
+        part, c = log_1_minus_tanh(scaled(shape.w * (q - p) / 2, tree.x, dtype)), _fraction(1)
     # Near 0 a logarithm is not to be a difference.
     elif not top and not bottom and c > 1 and float(c) * (p**p * q**q / (p + q) ** (p + q)) > 0.9:
         return False
@@ -519,7 +514,7 @@ def local_log_of_rational_function_of_exp(node: Any) -> Any:
         new = part if new is None else T.add(new, part)
     for many, sign in ((p, -1), (q, 1)):
         if many and part is None:
-            term = softplus(_multiple(sign * shape.w, tree.x, dtype))
+            term = softplus(scaled(sign * shape.w, tree.x, dtype))
             term = term if many == 1 else T.mul(np.asarray(many, dtype=dtype), term)
             new = T.neg(term) if new is None else T.sub(new, term)
     return replacement(node, new)

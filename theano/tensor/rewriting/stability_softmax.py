@@ -13,8 +13,7 @@ from theano.tensor.elemwise import DimShuffle, Sum
 from theano.tensor.nnet.rewriting import _along, _summed_axes, _unshifted
 from theano.tensor.nnet.softmax import LogSoftmaxGrad, SoftmaxGrad, is_softmax, logsoftmax_grad, softmax_grad, softmax_op
 from theano.tensor.rewriting.registry import register_canonicalize
-from theano.tensor.rewriting.stability_log import fraction, quotient
-from theano.tensor.rewriting.terms import argument_of, flat_factors, repeated_constant, replacement
+from theano.tensor.rewriting.terms import argument_of, opened, quotient, repeated_constant, replacement
 
 _Fraction = tuple[list[Any], list[Any]]
 
@@ -36,12 +35,6 @@ def _summed(v: Any) -> tuple[Any, int] | None:
         return None
     axes = _summed_axes(v, inner.inputs[0])
     return None if axes is None or len(axes) != 1 else (inner.inputs[0], axes[0])
-
-
-def _opened(v: Any) -> _Fraction:
-    """The factors of `v` above and below the line, also those of products among them; a square is two."""
-    top, bottom = fraction(_bare(v))
-    return flat_factors(top), flat_factors(bottom)
 
 
 def _without(factors: list[Any], v: Any) -> list[Any] | None:
@@ -91,7 +84,7 @@ def _negative_mean(term: _Fraction) -> Any:
             inner = _summed(factor)
             if inner is None or inner[1] != axis or inner[0].type.ndim != e.type.ndim or factor.type.dtype != e.type.dtype:
                 continue
-            h = _opened(inner[0])
+            h = opened(_bare(inner[0]))
             again = _without(under, total)
             if again is not None and any(f is e for f in h[0]):
                 h, under = (h[0], [*h[1], total]), again
@@ -115,7 +108,7 @@ def local_grad_of_softmax_by_hand(node: Any) -> Any:
         return False
     parts = []
     for t in terms:
-        top, bottom = _opened(t)
+        top, bottom = opened(_bare(t))
         parts.append(([*top, *outer], bottom))
     if len(parts) == 2 and _same(parts[0], parts[1], -1.0):
         # Of a sum of probabilities, which is always 1.
@@ -133,13 +126,8 @@ def local_grad_of_softmax_by_hand(node: Any) -> Any:
         minus = T.constant(np.asarray(-1, dtype=e.type.dtype))
         if _split(scale) != (-1.0, []):
             gradient = quotient([minus, *scale[0], gradient], scale[1], e.type.dtype)
-        rest = [k for k in range(len(terms)) if k not in (i, j)]
-        if outer:
-            rest_terms = [T.mul(terms[k], *outer) for k in rest]
-            return replacement(node, T.add(gradient, *rest_terms) if rest_terms else gradient)
-        kept = _without_sums_of(terms, rest, (terms[i], terms[j]), axis)
-        new = T.add(gradient, *kept) if kept else gradient
-        return replacement(node, new)
+        rest = [T.mul(t, *outer) if outer else t for k, t in enumerate(terms) if k not in (i, j)]
+        return replacement(node, T.add(gradient, *rest) if rest else gradient)
     return False
 
 
@@ -172,24 +160,6 @@ def _gradient(e: Any, axis: int, h: _Fraction, total: Any) -> Any:
     return _along(lambda g_rows, rows: op(g_rows, softmax_op(rows)), axis, T.cast(g, dtype), x)
 
 
-def _without_sums_of(terms: Any, rest: list[int], parts: tuple[Any, Any], axis: int) -> list[Any]:
-    """The terms `rest` but pairs of one thing times the sums of the two `parts`, which add up to 0."""
-    sums: list[dict[int, Any]] = [{}, {}]
-    for k in rest:
-        top, bottom = _opened(terms[k])
-        for f in top:
-            inner = _summed(f)
-            for side, part in enumerate(parts):
-                if inner is not None and inner[0] is part and inner[1] == axis:
-                    sums[side][k] = _split((_without(top, f) or [], bottom))
-    kept = list(rest)
-    for k, one in sums[0].items():
-        m = next((m for m, other in sums[1].items() if m in kept and m != k and one == other), None)
-        if m is not None:
-            kept = [i for i in kept if i not in (k, m)]
-    return [terms[k] for k in kept]
-
-
 @register_canonicalize
 @local_optimizer([T.add], among_inputs=[T.mul], needs=[T.eq])
 def local_grad_through_maximum(node: Any) -> Any:
@@ -200,7 +170,7 @@ def local_grad_through_maximum(node: Any) -> Any:
     through = [k for k, t in enumerate(terms) if _has_comparison(t)]
     if not through:
         return False
-    fractions = [_opened(t) for t in terms]
+    fractions = [opened(_bare(t)) for t in terms]
     gradients = [f for k, (top, _) in enumerate(fractions) if k not in through for f in top]
     dropped: set[int] = set()
     for k in through:

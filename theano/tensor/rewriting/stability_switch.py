@@ -10,8 +10,17 @@ from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
 from theano.tensor.rewriting.registry import register_specialize, register_stabilize
 from theano.tensor.rewriting.rules import P, rewrite, rule, x, y, z
-from theano.tensor.rewriting.stability_log import _has_stable_log, fraction, opened, quotient
-from theano.tensor.rewriting.terms import as_scalar_constant, factors_of, is_elemwise, replacement, same_expression
+from theano.tensor.rewriting.stability_log import _has_stable_log
+from theano.tensor.rewriting.terms import (
+    as_scalar_constant,
+    factors_of,
+    fraction,
+    is_elemwise,
+    opened,
+    quotient,
+    replacement,
+    same_expression,
+)
 
 _DEPTH = 4
 

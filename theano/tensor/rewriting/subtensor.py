@@ -19,7 +19,7 @@ from theano.tensor.rewriting.elemwise import one_comes_down
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
 from theano.tensor.rewriting.rules import Made, applies, called, rest, rewrite, rule, x, y, z
 from theano.tensor.rewriting.shape import same_dimension
-from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, same_dtype
+from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, lengths_of, same_dtype
 from theano.tensor.subtensor import (
     AdvancedIncSubtensor,
     AdvancedIncSubtensor1,
@@ -48,7 +48,7 @@ def _plain(index: Any) -> Any:
 
 
 def indices_of(node: Any) -> list[Any]:
-    """Return the index of a Subtensor Apply: slices and integers whose parts are None, ints or 0-d tensors.
+    """Return the index of a Subtensor or IncSubtensor Apply: slices and integers whose parts are None, ints or 0-d tensors.
 
     Parameters
     ----------
@@ -60,13 +60,24 @@ def indices_of(node: Any) -> list[Any]:
     >>> indices_of(T.dmatrix()[1 : T.lscalar("n"), 2].owner)
     [slice(1, n, None), 2]
     """
-    result: list[Any] = []
-    for entry in get_idx_list(node.inputs, node.op.idx_list):
-        if isinstance(entry, slice):
-            result.append(slice(_plain(entry.start), _plain(entry.stop), _plain(entry.step)))
-        else:
-            result.append(_plain(entry))
-    return result
+    inputs = node.inputs if isinstance(node.op, Subtensor) else [node.inputs[0], *node.inputs[2:]]
+    return [
+        slice(_plain(e.start), _plain(e.stop), _plain(e.step)) if isinstance(e, slice) else _plain(e)
+        for e in get_idx_list(inputs, node.op.idx_list)
+    ]
+
+
+def _all_entries(node: Any) -> list[Any]:
+    """The index of a Subtensor Apply as it is written, for all dimensions."""
+    entries = list(get_idx_list(node.inputs, node.op.idx_list))
+    return entries + [slice(None)] * (node.inputs[0].type.ndim - len(entries))
+
+
+def _taken(x: Any, parts: list[Any]) -> Any:
+    """``x[parts]``, without an index that takes everything."""
+    while parts and isinstance(parts[-1], slice) and parts[-1] == slice(None):
+        parts.pop()
+    return x[tuple(parts)] if parts else x
 
 
 def _is_full(entry: Any, length: Any) -> bool:
@@ -87,12 +98,6 @@ def _is_full(entry: Any, length: Any) -> bool:
     return length is not None and same_dimension(stop, length)
 
 
-def _lengths(node: Any, x: Any) -> Any:
-    """Symbolic dimensions of `x`, if the graph of `node` knows them."""
-    feature = getattr(getattr(node, "fgraph", None), "shape_feature", None)
-    return None if feature is None else feature.shape(x)
-
-
 @register_useless
 @register_canonicalize
 @register_specialize
@@ -102,28 +107,21 @@ def local_useless_slice(node: Any) -> Any:
 
     `n` must be the length of the dimension.
     """
-    idx = indices_of(node)
+    x, idx = node.inputs[0], indices_of(node)
     lengths = None
     new: list[Any] = []
-    changed = False
     for k, entry in enumerate(idx):
         if isinstance(entry, slice) and entry != slice(None):
             if lengths is None and not isinstance(entry.stop, int | None):
-                lengths = _lengths(node, node.inputs[0])
+                lengths = lengths_of(node, x)
             if _is_full(entry, lengths[k] if lengths is not None else None):
                 entry = slice(None)
-                changed = True
             elif isinstance(entry.step, int) and entry.step == 1:
                 entry = slice(entry.start, entry.stop, None)
-                changed = True
         new.append(entry)
-    while new and new[-1] == slice(None):
-        new.pop()
-        changed = True
-    if not changed:
+    if new == idx and new[-1:] != [slice(None)]:
         return False
-    x = node.inputs[0]
-    out = x[tuple(new)] if new else x
+    out = _taken(x, new)
     if out.type != node.outputs[0].type:
         return False
     if out is not x:
@@ -141,13 +139,8 @@ def local_useless_subtensor(node: Any) -> Any:
     if x.type != node.outputs[0].type:
         return False
     idx = indices_of(node)
-    lengths = None
-    if any(isinstance(e, slice) and e.stop is not None for e in idx):
-        lengths = _lengths(node, x)
-    for k, entry in enumerate(idx):
-        if not _is_full(entry, lengths[k] if lengths is not None else None):
-            return False
-    return [x]
+    lengths = lengths_of(node, x) if any(isinstance(e, slice) and e.stop is not None for e in idx) else None
+    return [x] if all(_is_full(e, None if lengths is None else lengths[k]) for k, e in enumerate(idx)) else False
 
 
 @register_canonicalize("fast_compile")
@@ -313,7 +306,7 @@ def local_subtensor_merge(node: Any) -> Any:
                 if plain_only:
                     return False
                 if shapes is None:
-                    shapes = (_lengths(node, x), _lengths(node, u))
+                    shapes = (lengths_of(node, x), lengths_of(node, u))
                 if shapes[0] is None:
                     return False
                 try:
@@ -358,12 +351,10 @@ def local_subtensor_lift(node: Any) -> Any:
                 parts.append(slice(None) if isinstance(entry, slice) else 0)
             else:
                 parts.append(entry)
-        if all(p == slice(None) for p in parts if isinstance(p, slice)) and all(isinstance(p, slice) for p in parts):
-            new_inputs.append(v)
-        else:
-            part = v[tuple(parts)]
+        part = _taken(v, parts)
+        if part is not v:
             copy_stack_trace(node.outputs[0], part)
-            new_inputs.append(part)
+        new_inputs.append(part)
     return exact_replacement(node, inner.op(*new_inputs), u)
 
 
@@ -385,12 +376,7 @@ def local_subtensor_of_dot(node: Any) -> Any:
     a, b = inner.inputs
     idx = list(get_idx_list(node.inputs, node.op.idx_list))
     left, right = idx[: a.ndim - 1], idx[a.ndim - 1 :]
-    if right:
-        right = [slice(None), *right]
-    if left:
-        a = a[tuple(left)]
-    if right:
-        b = b[tuple(right)]
+    a, b = _taken(a, left), _taken(b, [slice(None), *right])
     copy_stack_trace(node.outputs[0], [a, b])
     return exact_replacement(node, T.dot(a, b), u)
 
@@ -418,13 +404,11 @@ def local_subtensor_of_alloc(node: Any) -> Any:
     if inner is None or not isinstance(inner.op, T.Alloc):
         return False
     value, dims = inner.inputs[0], inner.inputs[1:]
-    idx = list(get_idx_list(node.inputs, node.op.idx_list))
-    idx += [slice(None)] * (len(dims) - len(idx))
     skip = len(dims) - value.type.ndim
     parts: list[Any] = []
     new_dims: list[Any] = []
     checks: list[Any] = []
-    for k, (entry, length) in enumerate(zip(idx, dims, strict=True)):
+    for k, (entry, length) in enumerate(zip(_all_entries(node), dims, strict=True)):
         own = k - skip
         if not isinstance(entry, slice):
             place = _plain(entry)
@@ -444,7 +428,7 @@ def local_subtensor_of_alloc(node: Any) -> Any:
         canonical, _ = get_canonical_form_slice(slice(_plain(entry.start), _plain(entry.stop), _plain(entry.step)), length)
         count = T.maximum((canonical.stop - canonical.start + canonical.step - 1) // canonical.step, 0)
         new_dims.append(count)
-    new_value = value[tuple(parts)] if any(p != slice(None) if isinstance(p, slice) else True for p in parts) else value
+    new_value = _taken(value, parts)
     if new_value is not value:
         copy_stack_trace(node.outputs[0], new_value)
     out = T.alloc(new_value, *new_dims) if new_dims else new_value
@@ -513,9 +497,7 @@ def local_subtensor_of_dimshuffle(node: Any) -> Any:
         if isinstance(entry, slice):
             new_order.append(axis)
             axis += 1
-    while parts and parts[-1] == slice(None):
-        parts.pop()
-    out = x[tuple(parts)] if parts else x
+    out = _taken(x, parts)
     if new_order != list(range(axis)):
         out = out.dimshuffle(*new_order)
     if out.type != node.outputs[0].type:
@@ -542,7 +524,7 @@ def local_subtensor_inc_subtensor(node: Any) -> Any:
     value = same_dtype(inner.inputs[1], inner.inputs[0])
     if value.type == out.type:
         return [value]
-    shape = _lengths(node, out)
+    shape = lengths_of(node, out)
     if shape is None:
         return False
     new = T.alloc(value, *shape)
@@ -569,18 +551,14 @@ def local_useless_inc_subtensor(node: Any) -> Any:
             return False
     if y.type != node.outputs[0].type:
         return False
-    entries = [
-        slice(_plain(e.start), _plain(e.stop), _plain(e.step)) if isinstance(e, slice) else e
-        for e in get_idx_list(node.inputs[:1] + node.inputs[2:], node.op.idx_list)
-    ]
-    lengths = _lengths(node, x)
+    entries, lengths = indices_of(node), lengths_of(node, x)
     back = slice(None, None, -1)
     if not all(e == back or _is_full(e, lengths[k] if lengths is not None else None) for k, e in enumerate(entries)):
         return False
     if not node.op.same_shape:
         if lengths is None:
             return False
-        shape_y = _lengths(node, y)
+        shape_y = lengths_of(node, y)
         if not all(same_dimension(a, b) for a, b in zip(lengths, shape_y, strict=True)):
             return False
     if back not in entries:
@@ -675,13 +653,13 @@ def local_useless_inc_subtensor_alloc(node: Any) -> Any:
         return False
     x = node.inputs[0]
     if isinstance(node.op, IncSubtensor):
-        target = _lengths(node, x)
+        target = lengths_of(node, x)
         part = x[tuple(get_idx_list([x, *node.inputs[2:]], node.op.idx_list))]
     else:
         if any(not isinstance(getattr(i.type, "dtype", None), str) for i in node.inputs[2:]):
             return False
         part = x[tuple(node.inputs[2:])]
-        target = _lengths(node, x)
+        target = lengths_of(node, x)
     if target is None or part.type.ndim != y.type.ndim:
         return False
     feature = node.fgraph.shape_feature
@@ -719,20 +697,16 @@ def local_useless_AdvancedSubtensor1(node: Any) -> Any:
     x, index = node.inputs
     if x.type != node.outputs[0].type:
         return False
-    lengths = _lengths(node, x)
+    lengths = lengths_of(node, x)
     return [x] if lengths is not None and _is_arange(index, lengths[0]) else False
 
 
-def _has_no_position_twice(w: Any, z: Any) -> bool:
-    # With a repeated index the last value written wins, which is not what is taken at the first.
-    return (
-        w.owner.op.set_instead_of_inc
-        and isinstance(z, Constant)
-        and len(np.unique(z.data % 2**62)) == z.data.size
-        and bool((z.data >= 0).all())
-    )
+def _has_no_position_twice(index: Any) -> bool:
+    """Whether an index is a constant that names no position twice."""
+    return isinstance(index, Constant) and bool((index.data >= 0).all()) and len(np.unique(index.data)) == index.data.size
 
 
+# With a repeated index the last value written wins, which is not what is taken at the first.
 _SET = applies(AdvancedIncSubtensor1, "set_subtensor", AdvancedIncSubtensor1(set_instead_of_inc=True))
 local_adv_sub1_adv_inc_sub1 = rewrite(
     "local_adv_sub1_adv_inc_sub1",
@@ -740,9 +714,10 @@ local_adv_sub1_adv_inc_sub1 = rewrite(
     rule(
         applies(AdvancedSubtensor1, "subtensor", AdvancedSubtensor1())(called("w", _SET(x, y, z)), z),
         y,
-        where=("`z` is a constant that has no position twice", _has_no_position_twice),
+        where=("values are set at a constant `z` that has no position twice",
+               lambda w, z: w.owner.op.set_instead_of_inc and _has_no_position_twice(z)),
     ),
-)
+)  # fmt: skip
 
 
 def _movable(i: Any, o_type: Any) -> bool:
@@ -806,8 +781,6 @@ def local_IncSubtensor_serialize(node: Any) -> Any:
 
     So that all increments can be done in place. A sum of sums is done in one go, at the last of them.
     """
-    if node.op != T.add:
-        return False
     out = node.outputs[0]
     if _added_further(out):
         return False

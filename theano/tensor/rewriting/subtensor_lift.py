@@ -11,16 +11,9 @@ from theano.tensor.elemwise import All, CAReduce, DimShuffle, Prod, Sum
 from theano.tensor.elemwise import Any as Any_
 from theano.tensor.rewriting.reduction import _axes, _with_axis
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize
-from theano.tensor.rewriting.subtensor import indices_of
+from theano.tensor.rewriting.subtensor import _all_entries, _taken, indices_of
 from theano.tensor.rewriting.terms import exact_replacement
-from theano.tensor.subtensor import Subtensor, get_idx_list
-
-
-def _taken(x: Any, parts: list[Any]) -> Any:
-    """``x[parts]``, without an index that takes everything."""
-    while parts and parts[-1] == slice(None):
-        parts.pop()
-    return x[tuple(parts)] if parts else x
+from theano.tensor.subtensor import Subtensor
 
 
 @register_canonicalize
@@ -35,8 +28,7 @@ def local_subtensor_of_transpose(node: Any) -> Any:
     ndim = x.type.ndim
     if order == tuple(range(ndim)) or sorted(map(str, order)) != sorted(map(str, range(ndim))):
         return False
-    entries = list(get_idx_list(node.inputs, node.op.idx_list))
-    entries += [slice(None)] * (ndim - len(entries))
+    entries = _all_entries(node)
     parts: list[Any] = [slice(None)] * ndim
     for axis, entry in zip(order, entries, strict=True):
         parts[axis] = entry
@@ -61,9 +53,7 @@ def local_subtensor_of_reduce(node: Any) -> Any:
     axes = _axes(inner.op, x.type.ndim)
     if not axes:
         return False
-    entries = list(get_idx_list(node.inputs, node.op.idx_list))
-    entries += [slice(None)] * (u.type.ndim - len(entries))
-    rest = iter(entries)
+    rest = iter(_all_entries(node))
     parts = [slice(None) if a in axes else next(rest) for a in range(x.type.ndim)]
     # Integers drop their dimension.
     left = [a for a, part in enumerate(parts) if isinstance(part, slice)]
@@ -90,6 +80,6 @@ def local_subtensor_of_join(node: Any) -> Any:
     if not 0 <= index < len(parts) or not all(p.type.ndim == ndim and p.type.broadcastable[axis] for p in parts):
         return False
     chosen = T.cast(parts[index], node.outputs[0].type.dtype)
-    raw: list[Any] = list(get_idx_list(node.inputs, node.op.idx_list))
+    raw = _all_entries(node)
     raw[axis] = 0
-    return exact_replacement(node, chosen[tuple(raw)], node.inputs[0])
+    return exact_replacement(node, _taken(chosen, raw), node.inputs[0])

@@ -104,23 +104,20 @@ def argument_of(v: Any, op: Any, dtype: str | None = None) -> Any:
     return v.owner.inputs[0] if is_elemwise(v.owner, op) and dtype in (None, v.type.dtype) else None
 
 
-def float_argument(v: Any, op: Any) -> Any:
-    """Return the argument of `v` if it is the elementwise `op` of a float that keeps its dtype, else None.
+def is_inexact(x: Any) -> bool:
+    """Whether the negative of `x` is one: that of an integer may wrap around.
 
     Parameters
     ----------
-    v : TensorVariable
+    x : TensorVariable
         Any tensor.
-    op : Elemwise
-        Without inplace pattern.
 
     Examples
     --------
-    >>> float_argument(T.sqr(T.dscalar("x")), T.sqr), float_argument(T.sqr(T.lscalar("n")), T.sqr)
-    (x, None)
+    >>> is_inexact(T.dscalar()), is_inexact(T.lscalar())
+    (True, False)
     """
-    x = argument_of(v, op)
-    return x if x is not None and x.type.dtype == v.type.dtype and x.type.dtype in T.float_dtypes else None
+    return x.type.dtype not in T.discrete_dtypes
 
 
 def signed(v: Any) -> tuple[Any, bool]:
@@ -137,7 +134,7 @@ def signed(v: Any) -> tuple[Any, bool]:
     >>> signed(-x), signed(-1 * x), signed(x)
     ((x, True), (x, True), (x, False))
     """
-    if v.type.dtype in T.discrete_dtypes:
+    if not is_inexact(v):
         return v, False
     x = argument_of(v, T.neg)
     if x is None and is_elemwise(v.owner, T.mul) and len(v.owner.inputs) == 2:
@@ -157,36 +154,115 @@ def factors_of(v: Any) -> list[Any]:
     return list(v.owner.inputs) if v.type.dtype in T.float_dtypes and is_elemwise(v.owner, T.mul) else [v]
 
 
-def flat_factors(factors: Sequence[Any], most: int = 16) -> list[Any]:
-    """`factors` with those of the products, negatives and squares among them, which other expressions may use too.
+def fraction(v: Any) -> tuple[list[Any], list[Any]]:
+    """The factors of `v` above and below the line; ``-1`` is one of them where `v` is a negative."""
+    node = v.owner
+    if node is None or v.type.dtype not in T.float_dtypes:
+        return [v], []
+    if node.op == T.neg:
+        top, bottom = fraction(node.inputs[0])
+        return [_minus_one(v), *top], bottom
+    if node.op == T.inv:
+        return [], factors_of(node.inputs[0])
+    if node.op == T.true_div:
+        return factors_of(node.inputs[0]), factors_of(node.inputs[1])
+    return factors_of(v), []
+
+
+_MUL, _SQR, _NEG, *_ = _OPENED = [type(op.scalar_op) for op in (T.mul, T.sqr, T.neg, T.inv, T.true_div)]
+
+
+def opened(v: Any, divisions: bool = True, most: int = 16) -> tuple[list[Any], list[Any]]:
+    """The factors of `v` above and below the line, also those of its factors, which other expressions may use too.
 
     Parameters
     ----------
-    factors : sequence of TensorVariable
-        What is taken apart.
+    v : TensorVariable
+        What is taken apart: products, squares, negatives and quotients.
+    divisions : bool, optional
+        Whether quotients are, too.
     most : int, optional
         From so many factors on the rest stays as it is.
     """
-    result, todo = [], list(reversed(factors))
+    top: list[Any] = []
+    bottom: list[Any] = []
+    todo = [(v, True)]
     while todo:
-        f = todo.pop()
+        v, above = todo.pop()
+        node = v.owner
+        kind = None if node is None or type(node.op) is not Elemwise else type(node.op.scalar_op)
         # The product of integers may have wrapped around.
-        node = f.owner if f.type.dtype in T.float_dtypes and len(result) < most else None
-        if node is not None and node.op == T.mul:
-            todo.extend(reversed(node.inputs))
-        elif node is not None and node.op == T.sqr:
-            todo += [node.inputs[0]] * 2
-        elif node is not None and node.op == T.neg:
-            todo += [node.inputs[0], T.constant(np.asarray(-1, dtype=f.type.dtype))]
+        if kind not in _OPENED or v.type.dtype not in T.float_dtypes or len(top) + len(bottom) >= most:
+            (top if above else bottom).append(v)
+        elif kind is _NEG:
+            todo += [(node.inputs[0], above), (_minus_one(v), True)]
+        elif kind is _MUL or kind is _SQR:
+            todo += [(i, above) for i in reversed(node.inputs)] * (2 if kind is _SQR else 1)
+        elif divisions:
+            todo += [(node.inputs[-1], not above), *((i, above) for i in node.inputs[:-1])]
         else:
-            result.append(f)
-    return result
+            (top if above else bottom).append(v)
+    return top, bottom
+
+
+def _minus_one(like: Any) -> Any:
+    return T.constant(np.asarray(-1, dtype=like.type.dtype))
+
+
+def quotient(top: Sequence[Any], bottom: Sequence[Any], dtype: str) -> Any:
+    """The product of `top` over the product of `bottom`, which are computed in `dtype`."""
+    above = product_of([T.cast(f, dtype) for f in top])
+    below = product_of([T.cast(f, dtype) for f in bottom])
+    if above is None:
+        above = T.constant(np.asarray(1, dtype=dtype))
+    return above if below is None else T.true_div(above, below)
+
+
+def scaled(k: Any, u: Any, dtype: str) -> Any:
+    """``k * u`` in `dtype`, with the constants of `u`."""
+    k, u = float(k), T.cast(u, dtype)
+    node = u.owner
+    if is_elemwise(node, T.neg):
+        return scaled(-k, node.inputs[0], dtype)
+    if is_elemwise(node, T.mul):
+        rest = [i for i in node.inputs if as_scalar_constant(i) is None]
+        if len(rest) == len(node.inputs) - 1:
+            product = product_of(rest)
+            if product.type == u.type:
+                (constant,) = (i for i in node.inputs if i not in rest)
+                u, k = product, k * float(as_scalar_constant(constant))
+    return u if k == 1 else T.neg(u) if k == -1 else T.mul(np.asarray(k, dtype=dtype), u)
+
+
+def is_bounded(x: Any, op: Any) -> bool:
+    """Whether `x` is the minimum or maximum, as `op` is, with a constant: what rules give to a function in a branch."""
+    return is_elemwise(x.owner, op) and any(as_scalar_constant(i) is not None for i in x.owner.inputs)
 
 
 def repeated_constant(v: Any) -> Any:
     """The number that `v` is, or repeats, as `as_scalar_constant` returns it."""
     node = v.owner
     return as_scalar_constant(node.inputs[0] if node is not None and isinstance(node.op, T.Alloc) else v)
+
+
+def split_constants(factors: Sequence[Any], repeated: bool = False) -> tuple[float, list[Any]]:
+    """The product of the constants among `factors` that are single numbers, or one number `repeated`, and the other factors."""
+    value, rest = 1.0, []
+    for f in factors:
+        constant = repeated_constant(f) if repeated or all(f.type.broadcastable) else None
+        if constant is None:
+            rest.append(f)
+        else:
+            value *= float(constant)
+    return value, rest
+
+
+def with_number(value: float, factors: Sequence[Any], dtype: str) -> list[Any]:
+    """`factors`, and a number; one that rounding has made differ from a multiple of 1/8 is that one."""
+    whole = np.round(8 * value) / 8
+    if abs(value - whole) <= 2 * np.finfo(dtype).eps * abs(value):
+        value = float(whole)
+    return [*factors] if value == 1 else [T.constant(np.asarray(value, dtype=dtype)), *factors]
 
 
 def product_of(factors: Sequence[Any]) -> Any:
@@ -208,6 +284,50 @@ def same_expression(a: Any, b: Any, depth: int = 6) -> bool:
         and na.outputs.index(a) == nb.outputs.index(b)
         and all(same_expression(x, y, depth - 1) for x, y in zip(na.inputs, nb.inputs, strict=True))
     )
+
+
+def same_dimension(a: Any, b: Any) -> bool:
+    """Whether two symbolic dimensions are certainly equal.
+
+    Parameters
+    ----------
+    a, b : scalar
+        The lengths.
+
+    Examples
+    --------
+    >>> x, y = T.dvectors("x", "y")
+    >>> same_dimension(x.shape[0], x.shape[0]), same_dimension(x.shape[0], y.shape[0])
+    (True, False)
+    """
+    if a is b:
+        return True
+    if isinstance(a, Constant) or isinstance(b, Constant):
+        return isinstance(a, Constant) and isinstance(b, Constant) and bool(a.data == b.data)
+    # So deep are the sums and products of Shape_i that infer_shape returns most of the time.
+    return same_expression(a, b, 2)
+
+
+def lengths_of(node: Any, x: Any) -> Any:
+    """Return the symbolic dimensions of `x`, if the graph of `node` knows them, else None.
+
+    Parameters
+    ----------
+    node : Apply
+        A node of a graph.
+    x : TensorVariable
+        Any tensor.
+
+    Examples
+    --------
+    >>> from theano.gof import FunctionGraph
+    >>> from theano.tensor.opt import ShapeFeature
+    >>> fgraph = FunctionGraph([x := T.dvector("x")], [y := T.exp(x)], clone=False, features=[ShapeFeature()])
+    >>> lengths_of(y.owner, y), lengths_of(T.exp(x).owner, x)
+    ((Shape_i{0}.0,), None)
+    """
+    feature = getattr(getattr(node, "fgraph", None), "shape_feature", None)
+    return None if feature is None else feature.shape(x)
 
 
 def constant_like(value: Any, like: Any) -> Any:

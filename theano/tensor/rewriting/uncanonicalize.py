@@ -14,8 +14,9 @@ from theano.tensor.rewriting.layout import _RESHAPE_OF_DIMSHUFFLE
 from theano.tensor.rewriting.reduction import local_max_and_argmax  # noqa: F401
 from theano.tensor.rewriting.registry import register_specialize, register_uncanonicalize
 from theano.tensor.rewriting.rules import Made, called, rest, rewrite, rule, x
+from theano.tensor.rewriting.subtensor import _all_entries, _taken
 from theano.tensor.rewriting.terms import exact_replacement
-from theano.tensor.subtensor import Subtensor, get_idx_list
+from theano.tensor.subtensor import Subtensor
 
 
 def _adds_on_the_left(v: Any) -> bool:
@@ -54,8 +55,6 @@ def local_dimshuffle_subtensor(node: Any) -> Any:
 
     So that a row of one element is not a view of a view.
     """
-    if not isinstance(node.op, DimShuffle):
-        return False
     order = node.op.new_order
     owner = node.inputs[0].owner
     if owner is None or not isinstance(owner.op, Subtensor) or "x" in order or list(order) != sorted(order):
@@ -65,8 +64,7 @@ def local_dimshuffle_subtensor(node: Any) -> Any:
     dropped = [d for d in range(out_ndim) if d not in order]
     if not dropped:
         return False
-    idx = list(get_idx_list(owner.inputs, owner.op.idx_list))
-    idx += [slice(None)] * (x.type.ndim - len(idx))
+    idx = _all_entries(owner)
     axis = 0
     for k, entry in enumerate(idx):
         if not isinstance(entry, slice):
@@ -77,6 +75,4 @@ def local_dimshuffle_subtensor(node: Any) -> Any:
                 return False
             idx[k] = 0
         axis += 1
-    while idx and isinstance(idx[-1], slice) and idx[-1] == slice(None):
-        idx.pop()
-    return exact_replacement(node, x[tuple(idx)])
+    return exact_replacement(node, _taken(x, idx))
