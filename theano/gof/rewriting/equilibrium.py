@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any, TextIO
 
 from theano.configdefaults import config
@@ -63,17 +64,18 @@ class _Worklist(toolbox.Feature):
 
     def start(self, nodes: Sequence[Any], ops: Iterable[Any]) -> None:
         """Begin with `nodes`, given in topological order, whose Ops are among `ops`."""
-        for i, node in enumerate(nodes):
-            self.rank[node] = (float(i), 0)
+        self.rank.update(zip(nodes, zip(map(float, range(len(nodes))), repeat(0))))
         idle = self.index.idle_ops(ops, self.asleep)
         self.idle, busy = [], nodes
         if idle:
-            busy = []
+            busy, rest = [], self.idle
             for node in nodes:
-                if id(node.op) not in idle or _is_of_constants(node):
+                if id(node.op) not in idle:
                     busy.append(node)
+                elif (inputs := node.inputs) and inputs[0].owner is not None:
+                    rest.append(node)
                 else:
-                    self.idle.append(node)
+                    (busy if _is_of_constants(inputs) else rest).append(node)
         self.dirty = dict.fromkeys(busy, _PATTERN_HEIGHT)
 
     def _wake(self, woken: Sequence[LocalOptimizer]) -> None:
@@ -188,9 +190,8 @@ class _Worklist(toolbox.Feature):
                 self._add(remaining[0], 0)
 
 
-def _is_of_constants(node: Any) -> bool:
-    inputs = node.inputs
-    return (not inputs or inputs[0].owner is None) and all(isinstance(i, Constant) for i in inputs)
+def _is_of_constants(inputs: Sequence[Any]) -> bool:
+    return all(isinstance(i, Constant) for i in inputs)
 
 
 def _has_requirements(opt: LocalOptimizer) -> bool:

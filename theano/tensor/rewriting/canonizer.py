@@ -274,6 +274,12 @@ class AlgebraicCanonizer(LocalOptimizer):
                     constants.append(ct)
         if not numct and not denumct:
             return list(orig_num), list(orig_denum)
+        if len(numct) == 1 and not denumct and num and out_type is not None and self._sums is not None:
+            (one,) = [v for v in orig_num if all(v is not other for other in num)]
+            fits = isinstance(one, Constant) and one.type.dtype == out_type.dtype
+            if fits and one.type.broadcastable == (True,) * out_type.ndim and not self._is_neutral(numct[0]):
+                # There is nothing to compute: it only has to stand first.
+                return (list(orig_num) if one is orig_num[0] else [one, *num]), denum
         if self.use_reciprocal or num:
             ct = self.calculate(numct, denumct, aslist=True, out_type=out_type)
         else:
