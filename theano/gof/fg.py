@@ -480,6 +480,36 @@ class FunctionGraph:
         self._setup_node(node)
         self.execute_callbacks("on_import", node, reason)
 
+    def put_inputs(self, node: Apply, inputs: Sequence[Variable], reason: Any = None) -> None:
+        """Give a node other inputs of which it computes the same: all that are computed, in any order, and any constants.
+
+        The features see it as they see `change_op`.
+
+        Parameters
+        ----------
+        node : Apply
+            Of this graph.
+        inputs : sequence of Variable
+            The inputs from now on.
+        reason : optional
+            What the features are told as the reason.
+        """
+        old: list[Any] = node.inputs
+        new: list[Any] = [self._own_copy(var) if getattr(var, "cached", False) else var for var in inputs]
+        self.execute_callbacks("on_put_inputs", node, new, reason)
+        self._version += 1
+        for i, var in enumerate(new):
+            if var not in self.variables:
+                self._import_variable(var, reason)
+            if i >= len(old) or var is not old[i]:
+                var.clients.append((node, i))
+        for i, var in enumerate(old):
+            if i >= len(new) or var is not new[i]:
+                self._remove_client(var, (node, i), reason)
+        self.execute_callbacks("on_prune", node, reason)
+        node.inputs = new
+        self.execute_callbacks("on_import", node, reason)
+
     def replace(self, r: Variable, new_r: Variable, reason: Any = None, verbose: bool | None = None) -> None:
         """Put `new_r` wherever the graph has `r`.
 

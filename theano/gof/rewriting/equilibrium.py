@@ -31,6 +31,8 @@ _VERIFY_LIMIT = 1000
 class _Worklist(toolbox.Feature):
     """The nodes that changed, or that lie near a change, since they were last looked at."""
 
+    follows_ops = True
+
     def __str__(self) -> str:
         return f"worklist of {self.of}"
 
@@ -503,6 +505,7 @@ class _Run:
         asleep = work.asleep
         work.begin_pass()
         changed = False
+        in_place = not timed and not config.optimizer_verbose and fgraph.can_change_ops()
         undone: set[tuple[Any, Any]] = set()
         queue, heap, pending, rank = work.queue, work.heap, work.pending, work.rank
         try:
@@ -532,6 +535,11 @@ class _Run:
                     else:
                         # Most of the time nothing is proposed: then this is all that there is to do.
                         try:
+                            if in_place and lopt.new_inputs is not None and (inputs := lopt.new_inputs(node)) is not None:
+                                self._put_inputs(node, inputs, lopt)
+                                changed = True
+                                self._count(lopt, counts, work.nb_imported - imported)
+                                break
                             proposed = transform(node)
                         except Exception as exc:
                             if nav.failure_callback is None:
@@ -556,3 +564,10 @@ class _Run:
         finally:
             work.end_pass()
         return changed or tracker.changed and bool(counts)
+
+    def _put_inputs(self, node: Any, inputs: list, lopt: LocalOptimizer) -> None:
+        self.fgraph.put_inputs(node, inputs, reason=lopt)
+        for out in node.outputs:
+            for client, _ in out.clients:
+                if client != "output":
+                    self.work.mark(client)

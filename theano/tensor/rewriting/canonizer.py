@@ -383,6 +383,32 @@ class AlgebraicCanonizer(LocalOptimizer):
             num, denum = _in_dtype(num, dtype), _in_dtype(denum, dtype)
         return replacement(node, self.merge_num_denum(num, denum))
 
+    def new_inputs(self, node: Any) -> list | None:
+        """Return the inputs where `transform` would only put the one constant first, in the right dtype; None otherwise."""
+        op, at = node.op, None
+        if op is not self.main or self._sums is None or self._simplified is None or type(self) is not AlgebraicCanonizer:
+            return None
+        for i, var in enumerate(node.inputs):
+            below = var.owner
+            if below is not None:
+                # What is rearranged may be taken apart, or be a constant.
+                if type(below.op) is DimShuffle or self._role(below.op):
+                    return None
+            elif isinstance(var, Constant):
+                if at is not None:
+                    return None
+                at = i
+        out = node.outputs[0]
+        if not at or not out.clients or self._absorbed_into(out):
+            return None
+        value, others = self.get_constant(node.inputs[at]), [v for i, v in enumerate(node.inputs) if i != at]
+        if value is None:
+            return None
+        made = self.calculate([value], [], aslist=True, out_type=out.type)
+        if len(made) != 1 or isinstance(made[0], Variable) or made[0].dtype != out.type.dtype:
+            return None
+        return [constant_of(made[0].reshape((1,) * out.type.ndim)), *others]
+
     def _is_plainly_canonical(self, node: Any) -> bool:
         """Whether a look at the inputs is enough to see that nothing changes; most nodes are like that."""
         role, roles = self._role(node.op), self._roles
