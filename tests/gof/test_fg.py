@@ -429,6 +429,28 @@ def test_a_node_gets_another_op_and_the_history_takes_it_back():
     assert node.op == toy and not finder.query(fgraph, inplace) and len(finder.query(fgraph, toy)) == 3
 
 
+def test_a_node_gets_other_inputs_and_the_history_takes_it_back():
+    x, y = theano.tensor.dvectors("xy")
+    half = theano.tensor.constant([0.5])
+    log = Log()
+    fgraph = FunctionGraph([x, y], [theano.tensor.exp(x * y * half * y)])
+    node = fgraph.outputs[0].owner.inputs[0].owner
+    product, last = node.inputs
+    fgraph.attach_feature(log)
+    mark = fgraph.checkpoint()
+    fgraph.put_inputs(node, [last, product])
+    assert node.inputs == [last, product] and last.clients.count((node, 0)) == 1 and (node, 1) not in last.clients
+    fgraph.check_integrity()
+    inner = product.owner
+    others, old = inner.inputs[:-1], inner.inputs[-1]
+    fgraph.put_inputs(inner, [theano.tensor.constant(0.25).dimshuffle("x").owner.inputs[0].clone(), *others])
+    assert inner.inputs[0].data == 0.25 and old not in fgraph.variables
+    fgraph.check_integrity()
+    fgraph.revert(mark)
+    assert node.inputs == [product, last] and inner.inputs == [*others, old]
+    fgraph.check_integrity()
+
+
 @pytest.mark.parametrize("feature", [PrintListener(active=False), type("Mine", (PreserveVariableAttributes,), {})()])
 def test_who_sees_replacements_is_not_passed_over(feature):
     x, end = chain(2)

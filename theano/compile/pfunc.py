@@ -9,7 +9,8 @@ from typing import Any
 from theano.compile.function_module import UnusedInputError, convert_function_input, orig_function
 from theano.compile.io import In
 from theano.compile.profiling import make_profile
-from theano.compile.rebuild import iter_over_pairs, rebuild_collect_shared
+from theano.compile.rebuild import iter_over_pairs, with_replacements
+from theano.compile.rebuild import rebuild_collect_shared as rebuild_collect_shared
 from theano.configdefaults import config  # noqa: F401 (documented here too)
 from theano.gof import Constant, Variable
 from theano.gof.sharedvalue import SharedVariable
@@ -152,14 +153,13 @@ def pfunc(
             )
 
     own_updates = [i.update for i in inputs if i.update is not None]
-    input_variables, (cloned_outputs, cloned_updates), (_, update_d, _, shared_inputs) = rebuild_collect_shared(
+    input_variables, (cloned_outputs, cloned_updates), (_, update_d, _, shared_inputs) = with_replacements(
         [[] if outputs is None else outputs, own_updates],
         variables,
-        replace=replacements,
-        updates=updates,
-        rebuild_strict=rebuild_strict,
-        copy_inputs_over=True,
-        no_default_updates=no_default_updates,
+        replacements,
+        updates,
+        rebuild_strict,
+        no_default_updates,
     )
     remaining = iter(cloned_updates)
     for description, variable in zip(inputs, input_variables):

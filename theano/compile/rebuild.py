@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from operator import is_
 from typing import Any
 
 from theano.compile.io import Out, SymbolicOutput
@@ -33,7 +34,9 @@ DEPRECATED_ARG = object()
 class _GraphRebuilder:
     """State of one cloning: old to new variables, shared variables met and their updates."""
 
-    def __init__(self, rebuild_strict: bool, copy_inputs_over: bool, no_default_updates: Any):
+    def __init__(self, rebuild_strict: bool, copy_inputs_over: bool, no_default_updates: Any, keeps: bool = False):
+        # Whether nodes on which nothing changes stand for their clones.
+        self.keeps = keeps
         self.rebuild_strict = rebuild_strict
         self.copy_inputs_over = copy_inputs_over
         self.no_default_updates = no_default_updates
@@ -65,9 +68,11 @@ class _GraphRebuilder:
                     pending.reverse()
                     stack.extend(pending)
                     continue
-                new_node = node.clone_with_new_inputs(
-                    [clone_d[i] for i in node.inputs], strict=self.rebuild_strict
-                )
+                new_inputs = [clone_d[i] for i in node.inputs]
+                if self.keeps and all(map(is_, new_inputs, node.inputs)) and not hasattr(node, "fgraph"):
+                    new_node = node
+                else:
+                    new_node = node.clone_with_new_inputs(new_inputs, strict=self.rebuild_strict)
                 clone_d[node] = new_node
                 for old, new in zip(node.outputs, new_node.outputs):
                     clone_d.setdefault(old, new)
@@ -217,6 +222,19 @@ def rebuild_collect_shared(
     ('(rate * (y + TensorConstant{1}))', [rate], [rate])
     """
     rebuilder = _GraphRebuilder(rebuild_strict, copy_inputs_over, no_default_updates)
+    return _rebuild(rebuilder, outputs, inputs, replace, updates)
+
+
+def with_replacements(
+    outputs: Any, inputs: list[Variable], replace: Any, updates: Any, rebuild_strict: bool, no_default_updates: Any
+) -> tuple[list[Variable], Any, list[Any]]:
+    """As `rebuild_collect_shared`, but what depends on no replacement is not cloned: for what is cloned once more."""
+    return _rebuild(_GraphRebuilder(rebuild_strict, True, no_default_updates, True), outputs, inputs, replace, updates)
+
+
+def _rebuild(
+    rebuilder: _GraphRebuilder, outputs: Any, inputs: list[Variable] | None, replace: Any, updates: Any
+) -> tuple[list[Variable], Any, list[Any]]:
     clone_d = rebuilder.clone_d
 
     # Explicit updates are known before the graph is walked, so that they win

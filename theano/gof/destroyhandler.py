@@ -439,7 +439,11 @@ class DestroyHandler(toolbox.Bookkeeper):
         fgraph = self.fgraph
         dirty: dict = {}
         try:
-            nodes = graph.io_toposort(fgraph.inputs, fgraph.outputs, self.orderings(fgraph))
+            if len(fgraph._methods("orderings")) == 1:
+                # Only this feature has a say: who asks for the order of the nodes next has it already.
+                nodes = fgraph.toposort()
+            else:
+                nodes = graph.io_toposort(fgraph.inputs, fgraph.outputs, self.orderings(fgraph))
         except (ValueError, InconsistencyError):
             dirty = dict.fromkeys(self.destroyers)
             try:

@@ -154,8 +154,10 @@ class FunctionGraph:
     ):
         # Otherwise its nodes may belong to expressions that other graphs are made of.
         self._own_nodes = clone
+        nodes: list[Apply] = []
         if clone:
-            inputs, outputs = graph.clone(inputs, outputs)
+            equiv = graph.clone_get_equiv(inputs, outputs, made=nodes)
+            inputs, outputs = [equiv[var] for var in inputs], [equiv[var] for var in outputs]
         self.execute_callbacks_time = 0.0
         self.execute_callbacks_times: dict = {}
         self._features: list = []
@@ -183,8 +185,12 @@ class FunctionGraph:
                 )
             self._setup_variable(var)
             self.variables.add(var)
+        if nodes:
+            self._import_copies(nodes)
         for var in self.outputs:
             self._import_variable(var, "init")
+        if nodes:
+            self._depth_first = (self._version, nodes)
         for i, var in enumerate(self.outputs):
             var.clients.append(("output", i))
         for feature in features or ():
@@ -254,6 +260,28 @@ class FunctionGraph:
                 raise MissingInputError("Undeclared input", variable=var)
             self._setup_variable(var)
             self.variables.add(var)
+
+    def _import_copies(self, nodes: Sequence[Apply]) -> None:
+        # As `_import_variable` of the outputs does, for nodes of which it is known that nothing but inputs may be missing.
+        present, variables = self.apply_nodes, self.variables
+        for node in nodes:
+            for var in node.inputs:
+                if var.owner is None and var not in variables:
+                    if not isinstance(var, Constant):
+                        # Which of several is named is for `_import_variable` to say.
+                        present.clear()
+                        return
+                    self._setup_variable(var)
+                    variables.add(var)
+            self._setup_node(node)
+            present.add(node)
+            for i, var in enumerate(node.inputs):
+                var.clients.append((node, i))
+            for out in node.outputs:
+                out.fgraph = self
+                out.clients = ClientList()
+                variables.add(out)
+        self._version += 1
 
     def _import_nodes(self, start: Apply, reason: Any, trace: Any = None) -> None:
         # What is new, each node after those it needs; nothing is changed before all of it is known to fit.
@@ -450,6 +478,36 @@ class FunctionGraph:
         self._version += 1
         node.op = op
         self._setup_node(node)
+        self.execute_callbacks("on_import", node, reason)
+
+    def put_inputs(self, node: Apply, inputs: Sequence[Variable], reason: Any = None) -> None:
+        """Give a node other inputs of which it computes the same: all that are computed, in any order, and any constants.
+
+        The features see it as they see `change_op`.
+
+        Parameters
+        ----------
+        node : Apply
+            Of this graph.
+        inputs : sequence of Variable
+            The inputs from now on.
+        reason : optional
+            What the features are told as the reason.
+        """
+        old: list[Any] = node.inputs
+        new: list[Any] = [self._own_copy(var) if getattr(var, "cached", False) else var for var in inputs]
+        self.execute_callbacks("on_put_inputs", node, new, reason)
+        self._version += 1
+        for i, var in enumerate(new):
+            if var not in self.variables:
+                self._import_variable(var, reason)
+            if i >= len(old) or var is not old[i]:
+                var.clients.append((node, i))
+        for i, var in enumerate(old):
+            if i >= len(new) or var is not new[i]:
+                self._remove_client(var, (node, i), reason)
+        self.execute_callbacks("on_prune", node, reason)
+        node.inputs = new
         self.execute_callbacks("on_import", node, reason)
 
     def replace(self, r: Variable, new_r: Variable, reason: Any = None, verbose: bool | None = None) -> None:

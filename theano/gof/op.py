@@ -264,6 +264,26 @@ class _OwnGradient(NamedTuple):
         return self.grad(inputs, output_grads)
 
 
+def _pairs(kind: type) -> tuple:
+    # The classes whose `L_op` and `grad` agree as long as the latter is what it was, with what it was.
+    found = tuple([(cls, cls.__dict__["_paired"][0]) for cls in kind.__mro__ if "_paired" in cls.__dict__])
+    if found:
+        kind._pairs = found  # type: ignore[attr-defined]
+    return found
+
+
+def _pair_anew(kind: type) -> None:
+    # As `_pair_gradients`, for what was assigned after the classes were made.
+    for cls in kind.__mro__:
+        own = cls.__dict__
+        paired = own.get("_paired")
+        if paired is not None and own.get("grad") is not paired[0]:
+            if own.get("L_op") is paired[1] and "grad" in own:
+                cls.L_op = _l_op_by_grad(cls)  # type: ignore[attr-defined]
+            cls._paired = _own_gradients(cls)  # type: ignore[attr-defined]
+    _pairs(kind)
+
+
 def gradient_method(op: Any) -> Callable | None:
     """Return the `L_op` of an Op, which is its ``grad`` where that was assigned to it or one of its classes last; None without any.
 
@@ -286,14 +306,11 @@ def gradient_method(op: Any) -> Callable | None:
     if "grad" in own and "L_op" not in own:
         by_grad: Any = _OwnGradient(own["grad"])  # mypy does not see that a named tuple can be called
         return by_grad
-    for cls in type(op).__mro__:
-        own = cls.__dict__
-        paired = own.get("_paired")
-        if paired is not None and own.get("grad") is not paired[0]:
-            # Assigned after the class was made.
-            if own.get("L_op") is paired[1] and "grad" in own:
-                cls.L_op = _l_op_by_grad(cls)  # type: ignore[attr-defined]
-            cls._paired = _own_gradients(cls)  # type: ignore[attr-defined]
+    kind = type(op)
+    for cls, grad in kind.__dict__.get("_pairs") or _pairs(kind):
+        if cls.__dict__.get("grad") is not grad:
+            _pair_anew(kind)
+            break
     return getattr(op, "L_op", None)
 
 

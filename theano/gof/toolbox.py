@@ -348,6 +348,11 @@ class History(Provider):
         if changes is not None:
             changes.append((node, None, node.op, reason))
 
+    def on_put_inputs(self, fgraph: Any, node: Any, inputs: Any, reason: Any = None) -> None:
+        changes = self.history[fgraph]
+        if changes is not None:
+            changes.append((node, None, node.inputs, reason))
+
     def _mark(self, fgraph: Any) -> int:
         return len(self.history[fgraph])
 
@@ -358,7 +363,9 @@ class History(Provider):
         try:
             while len(changes) > checkpoint:
                 node, i, r, reason = changes.pop()
-                if i is None:
+                if i is None and isinstance(r, list):
+                    fgraph.put_inputs(node, r, reason=("Revert", reason))
+                elif i is None:
                     fgraph.change_op(node, r, reason=("Revert", reason))
                 else:
                     fgraph.change_input(node, i, r, reason=("Revert", reason))

@@ -635,20 +635,25 @@ def depth_first_order(outputs: Iterable, inputs: Iterable = ()) -> list:
     stack.reverse()
     while stack:
         node = stack[-1]
-        if node not in done:
-            done[node] = False
-            for var in reversed(node.inputs):
-                owner = var.owner
-                if owner is not None and not (stop and var in stop):
-                    if owner not in done:
-                        stack.append(owner)
-                    elif not done[owner]:
-                        raise ValueError("graph contains cycles")
-        else:
+        if node in done:
             stack.pop()
             if not done[node]:
                 done[node] = True
                 order.append(node)
+            continue
+        done[node] = waits = False
+        for var in reversed(node.inputs):
+            owner = var.owner
+            if owner is not None and not (stop and var in stop):
+                if owner not in done:
+                    stack.append(owner)
+                    waits = True
+                elif not done[owner]:
+                    raise ValueError("graph contains cycles")
+        if not waits:
+            stack.pop()
+            done[node] = True
+            order.append(node)
     return order
 
 
@@ -696,6 +701,7 @@ def clone_get_equiv(
     copy_inputs: bool = True,
     copy_orphans: bool = True,
     memo: dict | None = None,
+    made: list | None = None,
 ) -> dict:
     """Copy the graph between inputs and outputs, and return what became of each variable and node.
 
@@ -709,6 +715,8 @@ def clone_get_equiv(
         Whether inputs, and other variables without an owner, are copied or shared.
     memo : dict, optional
         What is copied already, from original to copy; it is added to and returned.
+    made : list, optional
+        Gets the new nodes, each after those whose outputs it takes.
 
     Returns
     -------
@@ -749,6 +757,8 @@ def clone_get_equiv(
                 new = memo[var] = var.clone() if copy_orphans else var
             new_inputs.append(new)
         new_node = node.clone_with_new_inputs(new_inputs)
+        if made is not None:
+            made.append(new_node)
         memo.setdefault(node, new_node)
         for out, new_out in zip(node.outputs, new_node.outputs, strict=True):
             memo.setdefault(out, new_out)

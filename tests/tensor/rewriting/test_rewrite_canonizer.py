@@ -6,6 +6,7 @@ from rewrite_tools import compute, names, rewrite
 
 import theano
 import theano.tensor as T
+from theano.gof import EquilibriumOptimizer, FunctionGraph
 from theano.tensor import opt
 
 a, b, c, d = T.dvectors("abcd")
@@ -24,6 +25,27 @@ def test_constants_are_put_first_as_one():
     fgraph = rewrite(OPTS, [a], 3.0 + (a + 2.0))
     (node,) = fgraph.toposort()
     assert node.inputs[0].data == 5.0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_constant_is_put_first_in_the_same_node(dtype):
+    fgraph = FunctionGraph([a], [T.exp(T.sin(a) * T.constant(np.array([0.5], dtype)))])
+    product = fgraph.outputs[0].owner.inputs[0]
+    EquilibriumOptimizer(OPTS, max_use_ratio=10).optimize(fgraph)
+    assert fgraph.outputs[0].owner.inputs[0] is product
+    constant, other = product.owner.inputs
+    assert constant.data == 0.5 and constant.type.dtype == "float64" and other.owner.op == T.sin
+    fgraph.check_integrity()
+
+
+def test_a_profile_counts_the_constants_that_are_put_first():
+    """Where there is a profile the node is replaced, else it gets other inputs."""
+    for profiled in (False, True):
+        fgraph = FunctionGraph([a], [T.exp(T.sin(a) * T.constant([0.5]))])
+        with theano.config.change_flags(profile_optimizer=profiled):
+            profile = EquilibriumOptimizer(OPTS, max_use_ratio=10).optimize(fgraph)
+        assert [p.counts for p in profile.passes if p.counts] == [{opt.local_mul_canonizer: 1}]
+        assert profile.node_created[opt.local_mul_canonizer] == 1
 
 
 def test_a_shared_sum_is_computed_once():

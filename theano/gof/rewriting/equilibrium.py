@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 from typing import Any, TextIO
 
 from theano.configdefaults import config
@@ -29,6 +30,8 @@ _VERIFY_LIMIT = 1000
 
 class _Worklist(toolbox.Feature):
     """The nodes that changed, or that lie near a change, since they were last looked at."""
+
+    follows_ops = True
 
     def __str__(self) -> str:
         return f"worklist of {self.of}"
@@ -63,17 +66,18 @@ class _Worklist(toolbox.Feature):
 
     def start(self, nodes: Sequence[Any], ops: Iterable[Any]) -> None:
         """Begin with `nodes`, given in topological order, whose Ops are among `ops`."""
-        for i, node in enumerate(nodes):
-            self.rank[node] = (float(i), 0)
+        self.rank.update(zip(nodes, zip(map(float, range(len(nodes))), repeat(0))))
         idle = self.index.idle_ops(ops, self.asleep)
         self.idle, busy = [], nodes
         if idle:
-            busy = []
+            busy, rest = [], self.idle
             for node in nodes:
-                if id(node.op) not in idle or _is_of_constants(node):
+                if id(node.op) not in idle:
                     busy.append(node)
+                elif (inputs := node.inputs) and inputs[0].owner is not None:
+                    rest.append(node)
                 else:
-                    self.idle.append(node)
+                    (busy if _is_of_constants(inputs) else rest).append(node)
         self.dirty = dict.fromkeys(busy, _PATTERN_HEIGHT)
 
     def _wake(self, woken: Sequence[LocalOptimizer]) -> None:
@@ -188,9 +192,8 @@ class _Worklist(toolbox.Feature):
                 self._add(remaining[0], 0)
 
 
-def _is_of_constants(node: Any) -> bool:
-    inputs = node.inputs
-    return (not inputs or inputs[0].owner is None) and all(isinstance(i, Constant) for i in inputs)
+def _is_of_constants(inputs: Sequence[Any]) -> bool:
+    return all(isinstance(i, Constant) for i in inputs)
 
 
 def _has_requirements(opt: LocalOptimizer) -> bool:
@@ -502,6 +505,7 @@ class _Run:
         asleep = work.asleep
         work.begin_pass()
         changed = False
+        in_place = not timed and not config.optimizer_verbose and fgraph.can_change_ops()
         undone: set[tuple[Any, Any]] = set()
         queue, heap, pending, rank = work.queue, work.heap, work.pending, work.rank
         try:
@@ -531,6 +535,11 @@ class _Run:
                     else:
                         # Most of the time nothing is proposed: then this is all that there is to do.
                         try:
+                            if in_place and lopt.new_inputs is not None and (inputs := lopt.new_inputs(node)) is not None:
+                                self._put_inputs(node, inputs, lopt)
+                                changed = True
+                                self._count(lopt, counts, work.nb_imported - imported)
+                                break
                             proposed = transform(node)
                         except Exception as exc:
                             if nav.failure_callback is None:
@@ -555,3 +564,10 @@ class _Run:
         finally:
             work.end_pass()
         return changed or tracker.changed and bool(counts)
+
+    def _put_inputs(self, node: Any, inputs: list, lopt: LocalOptimizer) -> None:
+        self.fgraph.put_inputs(node, inputs, reason=lopt)
+        for out in node.outputs:
+            for client, _ in out.clients:
+                if client != "output":
+                    self.work.mark(client)

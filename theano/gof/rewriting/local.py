@@ -74,6 +74,10 @@ class LocalOptimizer:
         """Return `transform` for nodes for which only the `rows` of `forms` are to be tried."""
         return self.transform
 
+    #: Of nodes that `transform` would replace by ones of the same Op and outputs, on the same computed variables, their inputs,
+    #: None of others. Where there is such a method it is asked first, if nodes may change instead of being replaced.
+    new_inputs: Callable[[Any], list | None] | None = None
+
     def transform(self, node) -> Any:
         """Propose a replacement for the outputs of `node`.
 

@@ -38,6 +38,8 @@ class ChangeTracker(toolbox.Feature):
     (True, 2)
     """
 
+    follows_ops = True
+
     def __init__(self) -> None:
         self.changed = False
         self.nb_imported = 0

@@ -274,6 +274,12 @@ class AlgebraicCanonizer(LocalOptimizer):
                     constants.append(ct)
         if not numct and not denumct:
             return list(orig_num), list(orig_denum)
+        if len(numct) == 1 and not denumct and num and out_type is not None and self._sums is not None:
+            (one,) = [v for v in orig_num if all(v is not other for other in num)]
+            fits = isinstance(one, Constant) and one.type.dtype == out_type.dtype
+            if fits and one.type.broadcastable == (True,) * out_type.ndim and not self._is_neutral(numct[0]):
+                # There is nothing to compute: it only has to stand first.
+                return (list(orig_num) if one is orig_num[0] else [one, *num]), denum
         if self.use_reciprocal or num:
             ct = self.calculate(numct, denumct, aslist=True, out_type=out_type)
         else:
@@ -376,6 +382,32 @@ class AlgebraicCanonizer(LocalOptimizer):
         if denum:
             num, denum = _in_dtype(num, dtype), _in_dtype(denum, dtype)
         return replacement(node, self.merge_num_denum(num, denum))
+
+    def new_inputs(self, node: Any) -> list | None:
+        """Return the inputs where `transform` would only put the one constant first, in the right dtype; None otherwise."""
+        op, at = node.op, None
+        if op is not self.main or self._sums is None or self._simplified is None or type(self) is not AlgebraicCanonizer:
+            return None
+        for i, var in enumerate(node.inputs):
+            below = var.owner
+            if below is not None:
+                # What is rearranged may be taken apart, or be a constant.
+                if type(below.op) is DimShuffle or self._role(below.op):
+                    return None
+            elif isinstance(var, Constant):
+                if at is not None:
+                    return None
+                at = i
+        out = node.outputs[0]
+        if not at or not out.clients or self._absorbed_into(out):
+            return None
+        value, others = self.get_constant(node.inputs[at]), [v for i, v in enumerate(node.inputs) if i != at]
+        if value is None:
+            return None
+        made = self.calculate([value], [], aslist=True, out_type=out.type)
+        if len(made) != 1 or isinstance(made[0], Variable) or made[0].dtype != out.type.dtype:
+            return None
+        return [constant_of(made[0].reshape((1,) * out.type.ndim)), *others]
 
     def _is_plainly_canonical(self, node: Any) -> bool:
         """Whether a look at the inputs is enough to see that nothing changes; most nodes are like that."""
