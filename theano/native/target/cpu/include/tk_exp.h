@@ -75,7 +75,11 @@ TK_INLINE double tk_exp_scaled(double x, double k)
     double y = tk_scale_1p(tk_exp_small(r), n + k);
     return x < -750.0 ? 0.0 : y;
 }
-TK_INLINE double tk_exp(double x) { return tk_exp_scaled(x, 0.0); }
+TK_INLINE double tk_exp(double x)
+{
+    double n = tk_exp_multiple(x), y = tk_scale_1p(tk_exp_small(tk_less_ln2(x, n)), n);
+    return x < -750.0 ? 0.0 : y;
+}
 TK_INLINE float tk_expf(float x)
 {
     float n = tk_exp_multiplef(x);

@@ -1,5 +1,8 @@
 /* The functions of tk_exp.h that are written alike for both types, see tk_as_double.h. No include guard. */
 #define TK_NEAREST TK_LIMITS(TK_MAGIC, TK_MAGICF)
+#define TK_U TK_LIMITS(npy_uint64, npy_uint32)
+#define TK_I TK_LIMITS(npy_int64, npy_int32)
+#define TK_OF TK_LIMITS(tk_double, tk_float)
 #define TK_LOG2 TK_LIMITS(1.4426950408889634074, 1.44269504f)
 
 /* x less n ln(2) */
@@ -7,18 +10,21 @@ TK_INLINE TK_T TK_R(tk_less_ln2)(TK_T x, TK_T n)
 {
     return TK_R(tk_fma)(-n, TK_LIMITS(TK_LN2_LO, TK_LN2F_LO), TK_R(tk_fma)(-n, TK_LIMITS(TK_LN2_HI, TK_LN2F_HI), x));
 }
-/* x * 2^n for an integer n, |n| < 2046, with one rounding. */
+/* The halves of 2^n for an integer n, |n| < 2046 or 254: TK_T s, u with s u = 2^n. */
+#define TK_TWO_HALVES(n)                                                                                                    \
+    const TK_U bits = (TK_U)TK_R(tk_bits)(n + TK_LIMITS(TK_MAGIC + 2046.0, TK_MAGICF + 254.0f)), lower = bits >> 1;         \
+    const TK_T s = TK_OF((TK_I)(lower << TK_LIMITS(52, 23))), u = TK_OF((TK_I)((bits - lower) << TK_LIMITS(52, 23)));
+/* x * 2^n with one rounding. */
 TK_INLINE TK_T TK_R(tk_scale)(TK_T x, TK_T n)
 {
-    TK_T t = TK_R(tk_fma)(n, (TK_T)0.5, TK_NEAREST), half = t - TK_NEAREST, u = (n - half) + TK_NEAREST;
-    return x * TK_R(tk_two_to)(t, 0) * TK_R(tk_two_to)(u, 0);
+    TK_TWO_HALVES(n)
+    return x * s * u;
 }
 /* (1 + x) * 2^n, the sum rounded. */
 TK_INLINE TK_T TK_R(tk_scale_1p)(TK_T x, TK_T n)
 {
-    TK_T t = TK_R(tk_fma)(n, (TK_T)0.5, TK_NEAREST), half = t - TK_NEAREST, u = (n - half) + TK_NEAREST;
-    TK_T s = TK_R(tk_two_to)(t, 0);
-    return TK_R(tk_fma)(x, s, s) * TK_R(tk_two_to)(u, 0);
+    TK_TWO_HALVES(n)
+    return TK_R(tk_fma)(x, s, s) * u;
 }
 /* exp(d + low) of a small low: the rounding error of d, which the exponential would make |d| times larger. */
 TK_INLINE TK_T TK_S(tk_exp_two)(TK_T d, TK_T low)
@@ -45,12 +51,24 @@ TK_INLINE TK_T TK_S(tk_exp_minus_square)(TK_T x)
     TK_T d = -x * x;
     return TK_S(tk_exp_two)(d, TK_R(tk_fma)(-x, x, -d));
 }
-/* exp with an error of little more than half an ulp, for what is computed from it. */
+/* exp(r) of a reduced r with an error of little more than half an ulp, */
+TK_INLINE TK_T TK_R(tk_exp_1p)(TK_T r)
+{
+    TK_T a = 1 + r;
+    return a + (((1 - a) + r) + TK_R(tk_exp_tail)(r));
+}
+/* exp so, for what is computed from it; */
 TK_INLINE TK_T TK_R(tk_exp_exact)(TK_T x)
 {
-    TK_T n = TK_R(tk_exp_multiple)(x), r = TK_R(tk_less_ln2)(x, n), t = TK_R(tk_exp_tail)(r), a = 1 + r;
-    TK_T y = TK_R(tk_scale)(a + (((1 - a) + r) + t), n);
+    TK_T n = TK_R(tk_exp_multiple)(x), y = TK_R(tk_scale)(TK_R(tk_exp_1p)(TK_R(tk_less_ln2)(x, n)), n);
     return x < TK_LIMITS(-750.0, -105.0f) ? 0 : y;
+}
+/* and exp(d) * TK_EXP_SCALE for d <= 0. */
+TK_INLINE TK_T TK_R(tk_exp_down)(TK_T d)
+{
+    TK_T w = TK_R(tk_fma)(d, TK_LOG2, TK_NEAREST), r = TK_R(tk_less_ln2)(d, w - TK_NEAREST);
+    TK_T y = TK_R(tk_exp_1p)(r) * TK_R(tk_two_to)(w, TK_LIMITS(512, 64));
+    return d < TK_LIMITS(-750.0, -105.0f) ? 0 : y;
 }
 /* The half of what is subnormal need not be a number. */
 TK_INLINE TK_T TK_R(tk_expm1_of)(TK_T x, TK_T r, TK_T c, TK_T s)
@@ -64,3 +82,7 @@ TK_INLINE TK_T TK_R(tk_expm1_of)(TK_T x, TK_T r, TK_T c, TK_T s)
 
 #undef TK_NEAREST
 #undef TK_LOG2
+#undef TK_U
+#undef TK_I
+#undef TK_OF
+#undef TK_TWO_HALVES

@@ -32,6 +32,29 @@ TK_INLINE float tk_sigmoid_f32(float x)
     float d = 0x1p64f + e, dlo = e - (d - 0x1p64f), q = (x < 0 ? e : 0x1p64f) / d;
     return tk_fmaf(-q, dlo / d, q);
 }
+/* log(1 + exp(x)) = max(x, 0) + log(1 + e), with e = exp(-|x|) in [0, 1]: as log1p, but without a power of two to
+ * split off; the rounding error of the logarithm is added to x first. */
+TK_INLINE double tk_softplus_f64(double x)
+{
+    double e = tk_exp_down(-__builtin_fabs(x)) * (1.0 / TK_EXP_SCALE_F64), half = 0.5 * e, square = half * e;
+    double s = e / (2.0 + e), z = s * s, z2 = z * z, z4 = z2 * z2;
+    double p0 = tk_fma(0.4000000000015512, z, 0.6666666666666631), p1 = tk_fma(0.22222223953640737, z, 0.28571428548117898);
+    double p2 = tk_fma(0.15386548378144268, z, 0.18181744479561087), p3 = tk_fma(0.12104942886093689, z, 0.13301121607912366);
+    double p4 = tk_fma(0.17009738356198193, z, 0.083449809397974837);
+    double p = tk_fma(tk_fma(p4, z4, tk_fma(p3, z2, p2)), z4, tk_fma(p1, z2, p0));
+    double w = tk_fma(half, e, -(s * tk_fma(p, z, square))), y = e - w;
+    return y + ((x < 0 ? 0.0 : x) + ((e - y) - w));
+}
+TK_INLINE float tk_softplus_f32(float x)
+{
+    float e = tk_exp_downf(-__builtin_fabsf(x)) * (1.0f / TK_EXP_SCALE_F32), e2 = e * e;
+    float p0 = tk_fmaf(0.333330936f, e, -0.5f), p1 = tk_fmaf(0.1992646427f, e, -0.2499332795f);
+    float p2 = tk_fmaf(0.1268077821f, e, -0.1622889903f), p3 = tk_fmaf(0.0443130481f, e, -0.08593554546f);
+    float p4 = tk_fmaf(0.002277798838f, e, -0.0146892111f), e4 = e2 * e2;
+    float p = tk_fmaf(tk_fmaf(p4, e4, tk_fmaf(p3, e2, p2)), e4, tk_fmaf(p1, e2, p0));
+    float y = tk_fmaf(e2, p, e);
+    return y + ((x < 0 ? 0.0f : x) + tk_fmaf(e2, p, e - y));
+}
 #else
 /* 1 / (1 + exp(-x)), also where exp(-x) overflows. */
 TK_INLINE double tk_sigmoid_f64(double x)
@@ -46,7 +69,6 @@ TK_INLINE float tk_sigmoid_f32(float x)
     float q = (x < 0 ? e : 1.0f) / d;
     return tk_fmaf(-q * dlo, x < 0 ? 1.0f - q : q, q);
 }
-#endif
 /* log(1 + exp(x)) */
 TK_INLINE double tk_softplus_f64(double x)
 {
@@ -56,6 +78,7 @@ TK_INLINE float tk_softplus_f32(float x)
 {
     return (x < 0 ? 0.0f : x) + tk_log1pf(tk_exp_exactf(-__builtin_fabsf(x)));
 }
+#endif
 
 #if TK_HAS_FMA
 /* An odd polynomial near 0, 1 - 2 / (exp(2|x|) + 1) beyond. There an error of the exponential counts the less the greater
