@@ -12,14 +12,13 @@ import ctypes
 import math
 import os
 import re
-import statistics
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from benchmarks.harness import by_turns, compile_c, importable
+from benchmarks.harness import compile_c, importable, row
 from benchmarks.original import Original
 
 DIRECTIONS = ("forward", "weights", "inputs")
@@ -331,16 +330,13 @@ def contenders(case: Case, threads: int, original: Original | None = None) -> di
 
 def measured(case: Case, threads: int, seconds: float, original: Original | None = None) -> dict[str, Any]:
     """A row as `benchmarks.harness.row` gives it, checked against the best peer; `rate` in GFLOP a second."""
-    times = by_turns(contenders(case, threads, original), seconds)
-    medians = {name: statistics.median(t) for name, t in times.items()}
-    peers = {name: t for name, t in medians.items() if name != "Theano"}
-    checks = {}
-    if peers:
-        best = min(peers, key=lambda name: peers[name])
-        checks[f"/ {best}"] = [statistics.median(a / b for a, b in zip(times["Theano"], times[best])), WORST]
-    rate = 2e-9 * case.batch * case.layer.products / medians["Theano"]
-    return {"case": f"{case}, {rate:.1f} GFLOP/s", "direction": case.direction, "dtype": case.dtype, "threads": threads,
-            "times": medians, "checks": checks}  # fmt: skip
+    calls = contenders(case, threads, original)
+    measures = row(str(case), threads, calls, seconds, dict.fromkeys(calls, WORST))
+    times, checks = measures["times"], measures["checks"]
+    best = min(checks, key=lambda check: times[check.removeprefix("/ ")], default=None)
+    rate = 2e-9 * case.batch * case.layer.products / times["Theano"]
+    return measures | {"case": f"{case}, {rate:.1f} GFLOP/s", "direction": case.direction, "dtype": case.dtype,
+                       "checks": {best: checks[best]} if best else {}}  # fmt: skip
 
 
 def rows(threads: int, seconds: float) -> Iterator[dict[str, Any]]:
@@ -358,7 +354,7 @@ def means(found: list[dict[str, Any]], threads: int) -> Iterator[dict[str, Any]]
             ratios = [value for row in found if (row["dtype"], row["direction"]) == (dtype, direction)
                       for value, _ in row["checks"].values()]  # fmt: skip
             if ratios:
-                mean = math.exp(statistics.fmean(map(math.log, ratios)))
+                mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
                 yield {"case": f"geometric mean of {len(ratios)} rows, {dtype}, {direction}", "threads": threads, "times": {},
                        "checks": {"/ best peer": [mean, 1.0]}}  # fmt: skip
 

@@ -1,8 +1,8 @@
 """Factorizations by own panels of columns, against the same library's LAPACK routines, and NumPy and PyTorch.
 
-``OpenBLAS`` is LAPACK of the library whose products Theano uses, called with copies of the operands. Up to the sizes that
-``CUT_CHOLESKY`` and ``CUT_LU`` of ``runtime/lapack.c`` name, Theano calls the same routines. The calls go through ctypes, which
-takes some 10 us: up to 100 x 100 the ratios say little.
+``OpenBLAS`` is LAPACK of the library that NumPy brings, whose products Theano uses, called with copies of the operands. Up to the
+sizes that ``CUT_CHOLESKY`` and ``CUT_LU`` of ``runtime/lapack.c`` name, Theano calls the same routines. The calls go through
+ctypes, which takes some 10 us: up to 100 x 100 the ratios say little.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.harness import importable, row
+from benchmarks.harness import blas_function, importable, row
 
 SIZES = (20, 50, 100, 200, 500, 1000)
 DTYPES = ("float32", "float64")
@@ -30,14 +30,10 @@ class Library:
     """
 
     def __init__(self, dtype: str):
-        from theano.native.target.cpu.lapack_library import find_lapack
-
-        pointers, wide = find_lapack()
-        self.integer = ctypes.c_int64 if wide else ctypes.c_int32
-        self.routines = {}
-        for name in ("potrf", "getrf", "getrs", "getri"):
-            found = pointers[("s" if dtype == "float32" else "d") + name]
-            self.routines[name] = ctypes.CFUNCTYPE(None)(found if isinstance(found, int) else _address(found))
+        self.integer = ctypes.c_int64
+        letter = "s" if dtype == "float32" else "d"
+        self.routines = {name: ctypes.CFUNCTYPE(None)(blas_function(f"{letter}{name}_").value)
+                         for name in ("potrf", "getrf", "getrs", "getri")}  # fmt: skip
 
     def call(self, name: str, *args: Any) -> None:
         """Call a routine; arrays are given by their memory, numbers and letters by reference."""
@@ -72,14 +68,6 @@ class Library:
         n, (lu, pivots) = len(a), self.factors(a)
         self.call("getri", n, lu, n, pivots, np.empty(64 * n, a.dtype), 64 * n)
         return lu
-
-
-def _address(capsule: Any) -> int:
-    api = ctypes.pythonapi
-    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
-    api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    return api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule))
 
 
 def cases(n: int, dtype: str, rng: np.random.RandomState) -> Iterator[tuple[str, tuple[np.ndarray, ...], Any]]:

@@ -297,6 +297,15 @@ static inline void thn_put_real(npy_intp item, char *p, double v)
     }
 }
 
+static inline void thn_copy_real(npy_intp item, char *to, const char *from)
+{
+    if (item == 4) {
+        *(float *)to = *(const float *)from;
+    } else {
+        *(double *)to = *(const double *)from;
+    }
+}
+
 /* Value of a 0-d integer or bool cell. */
 int64_t thn_scalar_int(const ThnCell *c);
 /* Copies elements between two strided regions of equal item size (memcpy per item; regions must not overlap). */

@@ -42,8 +42,6 @@ typedef struct ThnConvAlgorithm {
     const char *name;
     /* Estimated ns on one thread; negative: not for this convolution. */
     double (*cost)(const ThnConv *c);
-    /* Fills in the plan's `own`, once for many executions; may be NULL. */
-    void (*plan)(struct ThnConvPlan *p);
     /* Each operand at its first element; which one is written depends on the direction. -1: out of memory. */
     int (*execute)(const struct ThnConvPlan *p, char *images, char *filters, char *top);
 } ThnConvAlgorithm;
@@ -54,13 +52,15 @@ typedef struct ThnConvPlan {
     const ThnConvAlgorithm *algorithm; /* NULL: nothing to compute but, perhaps, zeros */
     const ThnConvAlgorithm *preferred; /* see thn_conv_prefer */
     double cost;
-    npy_intp own[24];                  /* the algorithm's */
 } ThnConvPlan;
 
 /* Makes the plan fit `c`, or leaves it as it is. A new plan is zeroed memory. */
 void thn_conv_plan(ThnConvPlan *p, const ThnConv *c);
 /* -1: out of memory. */
 int thn_conv_execute(const ThnConvPlan *p, char *images, char *filters, char *top);
+
+/* Zeros for an array of so many dims. */
+void thn_conv_clear(int nd, const npy_intp *dims, const npy_intp *strides, char *data, npy_intp item);
 
 /* The algorithms, ended by NULL. */
 extern const ThnConvAlgorithm *const thn_conv_algorithms[];

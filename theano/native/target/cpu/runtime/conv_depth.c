@@ -41,18 +41,17 @@ typedef struct {
     const char *zeros;        /* a row that is read above and below */
 } Row;
 
-/* Rows first .. last - 1 of a plane. */
-typedef void (*Sums)(const Row *s, const char *plane, char *to, const void *weights, npy_intp first, npy_intp last);
-/* Adds to vectors of partial sums, one for each tap. */
-typedef void (*Dots)(const Row *s, const char *plane, const char *top, void *sums, npy_intp first, npy_intp last);
+/* For rows first .. last - 1 of a plane: makes those of `other` with the weights `numbers`, or reads them, and adds to the vectors
+ * of partial sums `numbers`, one for each tap. */
+typedef void (*Loop)(const Row *s, const char *plane, char *other, void *numbers, npy_intp first, npy_intp last);
 
 typedef struct {
     int lanes;
-    Sums strips[4][2];        /* by taps and stride; several rows at a time, one */
-    Sums spread[2][2];        /* by taps; whether the first position of a row meets odd taps */
-    Dots dots[4][3];          /* one row at a time, two, four */
-    Sums narrow[2];           /* by taps */
-    Dots narrow_dots;         /* of 3 taps */
+    Loop strips[4][2];        /* by taps and stride; several rows at a time, one */
+    Loop spread[2][2];        /* by taps; whether the first position of a row meets odd taps */
+    Loop dots[4][3];          /* one row at a time, two, four */
+    Loop narrow[2];           /* by taps */
+    Loop narrow_dots;         /* of 3 taps */
     void (*gather_sums)(int taps, void *partial, double *sums);
     void (*take)(int taps, const char *from, npy_intp row_step, npy_intp step, void *to);
 } Kernels;
@@ -79,6 +78,12 @@ static const Kernels *kernels(int typenum)
     return NULL;
 }
 
+/* From the first to behind the last byte of some planes, and how far loads read before and behind where a plane begins. */
+typedef struct {
+    const char *first, *end;
+    npy_intp before, behind;
+} Reach;
+
 typedef struct {
     const ThnConv *c;
     const Kernels *k;
@@ -93,9 +98,8 @@ typedef struct {
     npy_intp shared;               /* planes made of one that is read */
     npy_intp parts, part;          /* of a plane; rows in each */
     npy_intp per_task;
-    int narrow;                    /* loads may read beside rows, within these: */
-    const char *in_first, *in_end, *out_first, *out_end;
-    npy_intp in_before, in_behind, out_before, out_behind; /* bytes so far from where a plane begins */
+    int narrow;                    /* loads may read beside rows, within these */
+    Reach read, made;
     Row row;
     atomic_int failed;
 } Job;
@@ -174,27 +178,22 @@ static int cut_row(Job *j)
 
 /* ---- planes of which each row is few vectors */
 
-/* From the first to behind the last byte of some planes. */
-static void extent(const char *data, const npy_intp *n, const npy_intp *steps, npy_intp row, npy_intp item, const char **first,
-                   const char **end)
+/* Vectors begin `before` elements in front of a plane's rows, at most, and end `behind` behind where they begin. */
+static Reach reach_of(const ThnConv *c, const char *data, npy_intp planes, const npy_intp *lengths, const npy_intp *steps,
+                      npy_intp row, npy_intp before, npy_intp behind)
 {
-    const npy_intp all[3] = {(n[0] - 1) * steps[0], (n[1] - 1) * steps[1], (n[2] - 1) * row};
-    *first = data;
-    *end = data + n[3] * item;
+    const npy_intp all[3] = {(c->batch - 1) * steps[0], (planes - 1) * steps[1], (lengths[0] - 1) * row};
+    Reach r = {data, data + lengths[1] * c->item, before * c->item - thn_least(all[2], 0), thn_most(all[2], 0) + behind * c->item};
     for (int i = 0; i < 3; i++) {
-        *(all[i] < 0 ? first : end) += all[i];
+        *(all[i] < 0 ? &r.first : &r.end) += all[i];
     }
+    return r;
 }
 
-/* Whether vectors that begin in a plane's rows, or as far before and behind them as taps reach, are within the planes. */
-static int reads_within(const Job *j, const char *plane)
+/* Whether loads of a plane are within the planes. */
+static int within(const Reach *r, const char *plane)
 {
-    return plane - j->in_before >= j->in_first && plane + j->in_behind <= j->in_end;
-}
-
-static int top_within(const Job *j, const char *plane)
-{
-    return plane - j->out_before >= j->out_first && plane + j->out_behind <= j->out_end;
+    return plane - r->before >= r->first && plane + r->behind <= r->end;
 }
 
 /* After rows are cut. */
@@ -208,26 +207,19 @@ static void describe_narrow(Job *j)
                 (weights || s->count >= j->k->lanes || s->out_row == s->count * c->item);
     if (j->narrow) {
         const npy_intp last = s->edges[s->before + s->after - 1].x + j->k->lanes;
-        const npy_intp in_rows = (j->in_length[0] - 1) * s->in_row, out_rows = (j->out_length[0] - 1) * s->out_row;
-        j->in_before = s->low * c->item - thn_least(in_rows, 0);
-        j->in_behind = thn_most(in_rows, 0) + (last + j->taps - 1 - s->low) * c->item;
-        j->out_before = -thn_least(out_rows, 0);
-        j->out_behind = thn_most(out_rows, 0) + last * c->item;
         const int inputs = c->direction == THN_CONV_INPUTS;
-        const npy_intp in[4] = {c->batch, inputs ? c->filters : c->channels, j->in_length[0], j->in_length[1]};
-        const npy_intp out[4] = {c->batch, inputs ? c->channels : c->filters, j->out_length[0], j->out_length[1]};
-        extent(j->in, in, j->in_strides, s->in_row, c->item, &j->in_first, &j->in_end);
-        extent(j->out, out, j->out_strides, s->out_row, c->item, &j->out_first, &j->out_end);
+        j->read = reach_of(c, j->in, inputs ? c->filters : c->channels, j->in_length, j->in_strides, s->in_row, s->low,
+                           last + j->taps - 1 - s->low);
+        j->made = reach_of(c, j->out, inputs ? c->channels : c->filters, j->out_length, j->out_strides, s->out_row, 0, last);
     }
 }
 
 /* ---- forward, and gradients with respect to images */
 
-static void sums(const Job *j, const char *from, char *to, const char *filter, npy_intp first, npy_intp last)
+static void sums(const Job *j, const char *from, char *to, char *filter, npy_intp first, npy_intp last)
 {
     const npy_intp *steps = j->c->filter_strides, item = j->c->item;
-    char taken[MOST_TAPS * MOST_TAPS * sizeof(double)];
-    const char *weights = taken;
+    char taken[MOST_TAPS * MOST_TAPS * sizeof(double)], *weights = taken;
     if (j->c->direction == THN_CONV_INPUTS && !j->spread) {
         j->k->take(j->taps, filter + (j->taps - 1) * (steps[3] + steps[4]), -steps[3], -steps[4], taken);
     } else if (steps[4] == item && steps[3] == j->taps * item) {
@@ -235,7 +227,7 @@ static void sums(const Job *j, const char *from, char *to, const char *filter, n
     } else {
         j->k->take(j->taps, filter, steps[3], steps[4], taken);
     }
-    const Sums make = j->narrow && reads_within(j, from) ? j->k->narrow[j->taps == 5]
+    const Loop make = j->narrow && within(&j->read, from) ? j->k->narrow[j->taps == 5]
                       : j->spread ? j->k->spread[j->taps == 5][j->low[1] & 1] : j->k->strips[j->which][last - first < j->rows];
     make(&j->row, from, to, weights, first, last);
 }
@@ -280,11 +272,11 @@ static void added(const Job *j, Filter *s, npy_intp vectors)
     }
 }
 
-static void add_plane(const Job *j, const char *from, const char *with, Filter *s)
+static void add_plane(const Job *j, const char *from, char *with, Filter *s)
 {
     const npy_intp lanes = j->k->lanes, each = (j->out_length[1] + lanes - 1) / lanes, rows = j->rows;
     const npy_intp most = thn_most(PARTIAL / each / rows, 1) * rows, all = j->out_length[0];
-    if (j->narrow && all <= most && reads_within(j, from) && top_within(j, with)) {
+    if (j->narrow && all <= most && within(&j->read, from) && within(&j->made, with)) {
         j->k->narrow_dots(&j->row, from, with, s->partial, 0, all);
         added(j, s, all * each);
         return;
@@ -413,4 +405,4 @@ static double depth_cost(const ThnConv *c)
     return rows * (4 + vectors * ((double)(taps * taps) * 0.2 + 1 + 2 * (double)stride)) + 1000;
 }
 
-const ThnConvAlgorithm thn_conv_depth = {"depth", depth_cost, NULL, depth_execute};
+const ThnConvAlgorithm thn_conv_depth = {"depth", depth_cost, depth_execute};

@@ -4,11 +4,11 @@
 
 /* A vector of p[i] where integers at `mask` are negative, else 0; nothing else is read. */
 #define LOAD_IF(p, mask) ((V)MASKLOAD((p), _mm256_loadu_si256((const __m256i_u *)(mask))))
-typedef T NAME(V) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+typedef T NAME(Vector) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
 typedef BITS NAME(Index) __attribute__((vector_size(LANES * sizeof(T))));
-typedef T NAME(Half) __attribute__((vector_size(LANES * sizeof(T) / 2), aligned(sizeof(T)), may_alias));
-#define V NAME(V)
-#define Half NAME(Half)
+typedef T NAME(HalfVector) __attribute__((vector_size(LANES * sizeof(T) / 2), aligned(sizeof(T)), may_alias));
+#define V NAME(Vector)
+#define Half NAME(HalfVector)
 #if ITEM == 8
 #define FIRST_HALVES {0, 1, 4, 5}
 #define LAST_HALVES {2, 3, 6, 7}
@@ -128,20 +128,21 @@ INLINE void NAME(strips)(int taps, int stride, int rows, const Row *s, const cha
     }
 }
 
-#define STRIP(TAPS, STRIDE, ROWS)                                                                                          \
-    TARGET static void NAME(strips_##TAPS##_##STRIDE##_##ROWS)(const Row *s, const char *plane, char *to,                  \
-                                                               const void *weights, npy_intp first, npy_intp last)         \
+/* A Loop of this name, which calls a function with these constants. */
+#define LOOP(NAMED, FUNCTION, ...)                                                                                         \
+    TARGET static void NAME(NAMED)(const Row *s, const char *plane, char *other, void *numbers, npy_intp first,            \
+                                   npy_intp last)                                                                          \
     {                                                                                                                      \
-        NAME(strips)(TAPS, STRIDE, ROWS, s, plane, to, weights, first, last);                                              \
+        NAME(FUNCTION)(__VA_ARGS__, s, plane, other, numbers, first, last);                                                \
     }
-STRIP(3, 1, 4)
-STRIP(3, 1, 1)
-STRIP(3, 2, 2)
-STRIP(3, 2, 1)
-STRIP(5, 1, 4)
-STRIP(5, 1, 1)
-STRIP(5, 2, 2)
-STRIP(5, 2, 1)
+LOOP(strips_3_1_4, strips, 3, 1, 4)
+LOOP(strips_3_1_1, strips, 3, 1, 1)
+LOOP(strips_3_2_2, strips, 3, 2, 2)
+LOOP(strips_3_2_1, strips, 3, 2, 1)
+LOOP(strips_5_1_4, strips, 5, 1, 4)
+LOOP(strips_5_1_1, strips, 5, 1, 1)
+LOOP(strips_5_2_2, strips, 5, 2, 2)
+LOOP(strips_5_2_1, strips, 5, 2, 1)
 
 /* ---- gradients of images with a stride of 2: a row of an image, of which each second position meets the same taps */
 
@@ -186,16 +187,10 @@ INLINE void NAME(spread)(int taps, int odd, const Row *s, const char *plane, cha
     }
 }
 
-#define SPREAD(TAPS, ODD)                                                                                                  \
-    TARGET static void NAME(spread_##TAPS##_##ODD)(const Row *s, const char *plane, char *to, const void *weights,         \
-                                                   npy_intp first, npy_intp last)                                          \
-    {                                                                                                                      \
-        NAME(spread)(TAPS, ODD, s, plane, to, weights, first, last);                                                       \
-    }
-SPREAD(3, 0)
-SPREAD(3, 1)
-SPREAD(5, 0)
-SPREAD(5, 1)
+LOOP(spread_3_0, spread, 3, 0)
+LOOP(spread_3_1, spread, 3, 1)
+LOOP(spread_5_0, spread, 5, 0)
+LOOP(spread_5_1, spread, 5, 1)
 
 /* ---- scalar products of `rows` rows of top and what the taps of `high` rows of a filter read */
 
@@ -240,22 +235,16 @@ INLINE void NAME(dots)(int high, int taps, int stride, int rows, const Row *s, c
     }
 }
 
-#define DOTS(HIGH, TAPS, STRIDE, ROWS)                                                                                     \
-    TARGET static void NAME(dots_##TAPS##_##STRIDE##_##ROWS)(const Row *s, const char *plane, const char *other,           \
-                                                             void *sums, npy_intp first, npy_intp last)                    \
-    {                                                                                                                      \
-        NAME(dots)(HIGH, TAPS, STRIDE, ROWS, s, plane, other, sums, first, last);                                          \
-    }
-DOTS(3, 3, 1, 4)
-DOTS(3, 3, 1, 2)
-DOTS(3, 3, 1, 1)
-DOTS(3, 3, 2, 2)
-DOTS(3, 3, 2, 1)
-DOTS(1, 5, 1, 4)
-DOTS(1, 5, 1, 2)
-DOTS(1, 5, 1, 1)
-DOTS(1, 5, 2, 2)
-DOTS(1, 5, 2, 1)
+LOOP(dots_3_1_4, dots, 3, 3, 1, 4)
+LOOP(dots_3_1_2, dots, 3, 3, 1, 2)
+LOOP(dots_3_1_1, dots, 3, 3, 1, 1)
+LOOP(dots_3_2_2, dots, 3, 3, 2, 2)
+LOOP(dots_3_2_1, dots, 3, 3, 2, 1)
+LOOP(dots_5_1_4, dots, 1, 5, 1, 4)
+LOOP(dots_5_1_2, dots, 1, 5, 1, 2)
+LOOP(dots_5_1_1, dots, 1, 5, 1, 1)
+LOOP(dots_5_2_2, dots, 1, 5, 2, 2)
+LOOP(dots_5_2_1, dots, 1, 5, 2, 1)
 
 /* ---- planes of few vectors a row, all of which are edges: loads read beside rows and clear what is not theirs, and each row of
  * the plane that is read is loaded once. */
@@ -302,17 +291,10 @@ INLINE void NAME(narrow)(int taps, const Row *s, const char *plane, char *to_, c
     }
 }
 
-#define NARROW(TAPS)                                                                                                       \
-    TARGET static void NAME(narrow_##TAPS)(const Row *s, const char *plane, char *to, const void *weights, npy_intp first, \
-                                           npy_intp last)                                                                  \
-    {                                                                                                                      \
-        NAME(narrow)(TAPS, s, plane, to, weights, first, last);                                                            \
-    }
-NARROW(3)
-NARROW(5)
+LOOP(narrow_3, narrow, 3)
+LOOP(narrow_5, narrow, 5)
 
-TARGET static void NAME(narrow_dots_3)(const Row *s, const char *plane, const char *other, void *sums_, npy_intp first,
-                                       npy_intp last)
+TARGET static void NAME(narrow_dots_3)(const Row *s, const char *plane, char *other, void *sums_, npy_intp first, npy_intp last)
 {
     const int taps = 3;
     V *all = sums_, sums[9];
@@ -382,15 +364,5 @@ static const Kernels NAME(kernels) = {
     NAME(take),
 };
 
-#undef V
-#undef Half
 #undef FIRST_HALVES
 #undef LAST_HALVES
-#undef EACH
-#undef INLINE
-#undef ALONG
-#undef STRIP
-#undef NARROW
-#undef SPREAD
-#undef DOTS
-#undef LOAD_IF

@@ -12,7 +12,6 @@
 #include "plan.h"
 #include "pool.h"
 #include "processor.h"
-#include "shuffle.h"
 
 #include <math.h>
 
@@ -30,10 +29,9 @@ typedef struct {
                  npy_intp apart);
     /* sums[tap] += sum over i < n of top[i] * from[offset[tap] + i]; there are zeros behind top. */
     void (*dots)(npy_intp n, npy_intp taps, const npy_intp *offset, const void *top, const void *from, double *sums);
-    /* Rows of n elements, after `before` zeros and before `after`; strides in bytes. */
-    void (*copy)(npy_intp rows, npy_intp before, npy_intp n, npy_intp after, const void *from, npy_intp from_stride, void *to,
-                 npy_intp to_stride);
-    void (*every)(npy_intp n, const void *from, npy_intp step, void *to);
+    /* Rows of every `step`-th of n elements, after `before` zeros and before `after`; strides in bytes. */
+    void (*copy)(npy_intp rows, npy_intp before, npy_intp n, npy_intp after, const void *from, npy_intp step,
+                 npy_intp from_stride, void *to, npy_intp to_stride);
     void (*spread)(npy_intp n, const void *from, npy_intp step, void *to);
 } Kernels;
 
@@ -119,16 +117,7 @@ static void copy_plane(const Job *j, const char *plane, npy_intp row_stride, con
     const char *from = plane + (y + first * step_y) * row_stride + (x + before * step_x) * item;
     memset(to, 0, (size_t)(first * pitch));
     memset(to + last * pitch, 0, (size_t)((rows - last) * pitch));
-    to += first * pitch;
-    if (step_x == 1) {
-        j->k->copy(last - first, before, end - before, j->pitch - end, from, step_y * row_stride, to, pitch);
-        return;
-    }
-    for (npy_intp r = first; r < last; r++, from += step_y * row_stride, to += pitch) {
-        j->k->copy(1, before, 0, 0, from, 0, to, 0);
-        j->k->every(end - before, from, step_x, to + before * item);
-        j->k->copy(1, j->pitch - end, 0, 0, from, 0, to + end * item, 0);
-    }
+    j->k->copy(last - first, before, end - before, j->pitch - end, from, step_x, step_y * row_stride, to + first * pitch, pitch);
 }
 
 /* The planes of a group that a band of top reads, by phases. */
@@ -170,15 +159,6 @@ static npy_intp offset_of(const Job *j, npy_intp source, npy_intp ky, npy_intp k
     return ((source * sy + y % sy) * sx + x % sx) * j->plane + y / sy * j->pitch + x / sx;
 }
 
-static void put(int item, char *to, npy_intp i, const char *from)
-{
-    if (item == 4) {
-        ((float *)to)[i] = *(const float *)from;
-    } else {
-        ((double *)to)[i] = *(const double *)from;
-    }
-}
-
 /* ---- forward, and gradients with respect to images */
 
 /* Sorts the taps by phases of what is written. */
@@ -213,7 +193,7 @@ static void write_band(const Job *j, const char *from, char *plane, npy_intp row
     const ThnConv *c = j->c;
     const npy_intp item = c->item, rows = j->length[0] - row < j->band ? j->length[0] - row : j->band;
     if (c->direction == THN_CONV_FORWARD) {
-        j->k->copy(rows, 0, j->length[1], 0, from, j->pitch * item, plane + row * c->top_strides[3], c->top_strides[3]);
+        j->k->copy(rows, 0, j->length[1], 0, from, 1, j->pitch * item, plane + row * c->top_strides[3], c->top_strides[3]);
         return;
     }
     const npy_intp step = c->stride[2];
@@ -230,7 +210,7 @@ static void write_band(const Job *j, const char *from, char *plane, npy_intp row
     from += (first * j->pitch + skipped) * item;
     char *to = plane + (y0 + first * c->stride[1]) * c->image_strides[3] + x * item;
     if (step == 1) {
-        j->k->copy(last - first, 0, n, 0, from, j->pitch * item, to, c->stride[1] * c->image_strides[3]);
+        j->k->copy(last - first, 0, n, 0, from, 1, j->pitch * item, to, c->stride[1] * c->image_strides[3]);
         return;
     }
     for (npy_intp r = first; r < last; r++, from += j->pitch * item, to += c->stride[1] * c->image_strides[3]) {
@@ -273,7 +253,7 @@ static void band_task(void *ctx, long task)
                 const npy_intp first = j->first_tap[phase], taps = j->first_tap[phase + 1] - first;
                 for (npy_intp t = 0; t < taps; t++) {
                     for (int i = 0; i < count; i++) {
-                        put(c->item, w, t * count + i, filters + j->weight[first + t] + i * filter_step);
+                        thn_copy_real(item, w + (t * count + i) * item, filters + j->weight[first + t] + i * filter_step);
                     }
                 }
                 j->k->sums(count, (rows - 1) * j->pitch + j->length[1], taps, j->offset + first, w, planes, sums, apart);
@@ -399,8 +379,12 @@ static double direct_cost(const ThnConv *c)
     const double groups = (double)(c->batch * c->groups), positions = (double)(j.length[0] * j.pitch);
     const double each = weights ? 0.045 : outputs >= 4 ? 0.048 : outputs == 1 ? 0.055 : 0.04;
     const double read = (double)(j.sources * j.phases[0] * j.phases[1] * j.bands * j.plane) * (c->stride[2] > 1 ? 0.4 : 0.12);
-    const double written = outputs * positions * (inputs && c->stride[2] > 1 ? 0.6 : 0.12) * (inputs ? (double)(c->stride[1] * c->stride[2]) : 1);
-    return groups * (scale * (positions * (double)taps * outputs * each + read + written) + 60 * (double)j.bands * outputs) + 500;
+    const double phases = inputs ? (double)(c->stride[1] * c->stride[2]) : 1;
+    const double written = outputs * positions * phases * (inputs && c->stride[2] > 1 ? 0.6 : 0.12);
+    /* Each band adds the vectors of each tap's sums up. */
+    const double added = weights ? 15 * (double)taps * outputs : 0;
+    const double sums = scale * (positions * (double)taps * outputs * each + read + written);
+    return groups * (sums + (double)j.bands * (60 * outputs + added)) + 500;
 }
 
-const ThnConvAlgorithm thn_conv_direct = {"direct", direct_cost, NULL, direct_execute};
+const ThnConvAlgorithm thn_conv_direct = {"direct", direct_cost, direct_execute};

@@ -1,21 +1,6 @@
 /* Kernels of conv_direct.c for one element type and instruction set, see for_floats.h. */
-typedef T NAME(V) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
-typedef BITS NAME(Order) __attribute__((vector_size(LANES * sizeof(T))));
-#define V NAME(V)
-#define AHEAD (4096 / (npy_intp)sizeof(T))
-#if LANES == 2
-#define EVENS {0, 2}
-#define LAST_EVENS {0, 3}
-#elif LANES == 4
-#define EVENS {0, 2, 4, 6}
-#define LAST_EVENS {0, 2, 5, 7}
-#elif LANES == 8
-#define EVENS {0, 2, 4, 6, 8, 10, 12, 14}
-#define LAST_EVENS {0, 2, 4, 6, 9, 11, 13, 15}
-#else
-#define EVENS {0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30}
-#define LAST_EVENS {0, 2, 4, 6, 8, 10, 12, 14, 17, 19, 21, 23, 25, 27, 29, 31}
-#endif
+typedef T NAME(Vector) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+#define V NAME(Vector)
 #define EACH(i, n) _Pragma("GCC unroll 9") for (int i = 0; i < (n); i++)
 #define INLINE TARGET static inline __attribute__((always_inline))
 
@@ -90,30 +75,6 @@ TARGET static void NAME(dots)(npy_intp n, npy_intp taps, const npy_intp *offset,
     }
 }
 
-/* Every `step`-th element. */
-TARGET static void NAME(every)(npy_intp n, const void *from_, npy_intp step, void *to_)
-{
-    const T *restrict from = from_;
-    T *restrict to = to_;
-    npy_intp i = 0;
-    if (step == 2 && n > LANES) {
-        /* Rows further down are asked for early: between these two lie others, which keeps hardware from foreseeing them. */
-        for (; i + LANES < n; i += LANES) {
-            __builtin_prefetch(from + 2 * i + AHEAD);
-            __builtin_prefetch(from + 2 * i + LANES + AHEAD);
-            *(V *)(to + i) = THN_SHUFFLE(*(const V *)(from + 2 * i), *(const V *)(from + 2 * i + LANES), (NAME(Order))EVENS);
-        }
-        /* The last ones once more, without what lies behind them. */
-        i = n - LANES;
-        *(V *)(to + i) = THN_SHUFFLE(*(const V *)(from + 2 * i), *(const V *)(from + 2 * i + LANES - 1),
-                                           (NAME(Order))LAST_EVENS);
-        return;
-    }
-    for (; i < n; i++) {
-        to[i] = from[i * step];
-    }
-}
-
 TARGET static void NAME(spread)(npy_intp n, const void *from_, npy_intp step, void *to_)
 {
     const T *restrict from = from_;
@@ -123,24 +84,24 @@ TARGET static void NAME(spread)(npy_intp n, const void *from_, npy_intp step, vo
     }
 }
 
-/* n elements, by whole vectors where there is room for one. */
-INLINE void NAME(move)(npy_intp n, const T *from, T *to)
+/* Every `step`-th of n elements; where they are neighbours by whole vectors, if there is room for one. */
+INLINE void NAME(move)(npy_intp n, const T *from, npy_intp step, T *to)
 {
     npy_intp i = 0;
-    for (; i + LANES <= n; i += LANES) {
+    for (; step == 1 && i + LANES <= n; i += LANES) {
         *(V *)(to + i) = *(const V *)(from + i);
     }
-    if (i < n && n >= LANES) {
+    if (step == 1 && i < n && n >= LANES) {
         *(V *)(to + n - LANES) = *(const V *)(from + n - LANES);
         return;
     }
     for (; i < n; i++) {
-        to[i] = from[i];
+        to[i] = from[i * step];
     }
 }
 
-TARGET static void NAME(copy)(npy_intp rows, npy_intp before, npy_intp n, npy_intp after, const void *from_, npy_intp from_stride,
-                              void *to_, npy_intp to_stride)
+INLINE void NAME(copy_rows)(npy_intp rows, npy_intp before, npy_intp n, npy_intp after, const void *from_, npy_intp step,
+                            npy_intp from_stride, void *to_, npy_intp to_stride)
 {
     for (npy_intp r = 0; r < rows; r++) {
         const T *from = (const T *)((const char *)from_ + r * from_stride);
@@ -148,19 +109,21 @@ TARGET static void NAME(copy)(npy_intp rows, npy_intp before, npy_intp n, npy_in
         for (npy_intp i = 0; i < before; i++) {
             to[i] = 0;
         }
-        NAME(move)(n, from, to + before);
+        NAME(move)(n, from, step, to + before);
         for (npy_intp i = before + n; i < before + n + after; i++) {
             to[i] = 0;
         }
     }
 }
 
-static const Kernels NAME(kernels) = {LANES, NAME(sums), NAME(dots), NAME(copy), NAME(every), NAME(spread)};
+TARGET static void NAME(copy)(npy_intp rows, npy_intp before, npy_intp n, npy_intp after, const void *from, npy_intp step,
+                              npy_intp from_stride, void *to, npy_intp to_stride)
+{
+    switch (step) { /* as a constant, for which there are vectors */
+    case 1: NAME(copy_rows)(rows, before, n, after, from, 1, from_stride, to, to_stride); break;
+    case 2: NAME(copy_rows)(rows, before, n, after, from, 2, from_stride, to, to_stride); break;
+    default: NAME(copy_rows)(rows, before, n, after, from, step, from_stride, to, to_stride);
+    }
+}
 
-#undef V
-#undef AHEAD
-#undef EVENS
-#undef LAST_EVENS
-#undef EACH
-#undef INLINE
-#undef SUMS
+static const Kernels NAME(kernels) = {LANES, NAME(sums), NAME(dots), NAME(copy), NAME(spread)};

@@ -61,6 +61,16 @@ int thn_gather_direct(const ThnGather *g)
     return direct;
 }
 
+npy_intp *thn_tap_places(const ThnGather *g)
+{
+    const npy_intp *n = g->kernel, *steps = g->weight_strides + 2;
+    npy_intp *places = thn_pool_alloc((size_t)(n[0] * n[1] * n[2]) * sizeof *places);
+    for (npy_intp t = 0; places && t < n[0] * n[1] * n[2]; t++) {
+        places[t] = t / n[2] / n[1] * steps[0] + t / n[2] % n[1] * steps[1] + t % n[2] * steps[2];
+    }
+    return places;
+}
+
 static npy_intp gcd(npy_intp a, npy_intp b)
 {
     while (b) {
@@ -149,8 +159,8 @@ static ThnGather phase_of(const ThnConv *c, const npy_intp *phase, char *images,
 /* Positions that no tap meets. */
 typedef struct {
     const ThnConv *c;
-    char *images;
-    npy_intp first[THN_CONV_DIMS], step[THN_CONV_DIMS];
+    char *first;
+    npy_intp dims[THN_CONV_DIMS], strides[THN_CONV_DIMS];
     npy_intp planes; /* of a task */
 } Zeros;
 
@@ -160,30 +170,20 @@ static void zero_task(void *ctx, long task)
     const ThnConv *c = j->c;
     const npy_intp *s = c->image_strides, total = c->batch * c->channels;
     for (npy_intp p = task * j->planes; p < total && p < (task + 1) * j->planes; p++) {
-        char *plane = j->images + p / c->channels * s[0] + p % c->channels * s[1];
-        for (npy_intp z = j->first[0]; z < c->image[0]; z += j->step[0]) {
-            for (npy_intp y = j->first[1]; y < c->image[1]; y += j->step[1]) {
-                char *row = plane + z * s[2] + y * s[3];
-                if (j->step[2] == 1) {
-                    memset(row, 0, (size_t)(c->image[2] * c->item));
-                }
-                for (npy_intp x = j->first[2]; j->step[2] > 1 && x < c->image[2]; x += j->step[2]) {
-                    memset(row + x * c->item, 0, (size_t)c->item);
-                }
-            }
-        }
+        thn_conv_clear(THN_CONV_DIMS, j->dims, j->strides, j->first + p / c->channels * s[0] + p % c->channels * s[1], c->item);
     }
 }
 
 /* Those of a phase; whole rows if `phase[2]` is -1. */
 static void zero(const ThnConv *c, const npy_intp *phase, char *images)
 {
-    Zeros j = {.c = c, .images = images};
+    Zeros j = {.c = c, .first = images};
     double bytes = (double)(c->batch * c->channels * c->item);
     for (int i = 0; i < THN_CONV_DIMS; i++) {
-        j.first[i] = phase[i] < 0 ? 0 : phase[i];
-        j.step[i] = phase[i] < 0 ? 1 : c->stride[i];
-        bytes *= (double)(c->image[i] / j.step[i]);
+        j.dims[i] = phase[i] < 0 ? c->image[i] : places_of(c, i, phase[i]);
+        j.strides[i] = c->image_strides[2 + i] * (phase[i] < 0 ? 1 : c->stride[i]);
+        j.first += phase[i] < 0 ? 0 : phase[i] * c->image_strides[2 + i];
+        bytes *= (double)j.dims[i];
     }
     const npy_intp total = c->batch * c->channels, tasks = thn_worth(bytes * 0.1, total);
     j.planes = (total + tasks - 1) / tasks;
@@ -262,7 +262,9 @@ static int run(const ThnGather *given, int typenum)
     j.blocks = (j.all_panels + j.block - 1) / j.block;
     const npy_intp weights = g->groups * j.panels * mr * g->channels * j.taps;
     THN_POOLED char *packed = j.packed = thn_pool_alloc((size_t)(weights * g->item));
-    THN_NEED(packed);
+    THN_POOLED npy_intp *places = thn_tap_places(g);
+    THN_NEED(packed && places);
+    j.places = places;
     const npy_intp packing = thn_worth((double)weights, j.panels * g->groups);
     j.pack_unit = thn_most(1, j.panels * g->groups / packing);
     j.pack_unit = j.pack_unit < j.panels ? j.pack_unit : j.panels;
@@ -327,4 +329,4 @@ static int gather_execute(const ThnConvPlan *p, char *images, char *filters, cha
     return 0;
 }
 
-const ThnConvAlgorithm thn_conv_gather = {"gather", gather_cost, NULL, gather_execute};
+const ThnConvAlgorithm thn_conv_gather = {"gather", gather_cost, gather_execute};

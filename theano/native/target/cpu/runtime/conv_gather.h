@@ -36,6 +36,7 @@ typedef struct ThnGatherJob {
     npy_intp block, blocks;             /* panels of columns of a block; blocks */
     npy_intp chunk, chunks;             /* rows of a task, a multiple of a tile's; chunks */
     npy_intp pack_unit;                 /* panels of rows a packing task takes */
+    const npy_intp *places;             /* see thn_tap_places */
     char *packed;                       /* weights: group by group, slab by slab, panel by panel */
     int direct;                         /* columns are read from the images themselves */
     int open;                           /* they are not packed; a panel lies in one row */
@@ -73,6 +74,8 @@ static inline npy_intp thn_panel_column(const ThnGatherJob *j, npy_intp panel, n
 
 /* The convolution itself as a gather. */
 ThnGather thn_gather_forward(const ThnConv *c, char *images, char *filters, char *top);
+/* Bytes from the first weight of a row and channel to that of each tap; freed by thn_pool_free. NULL: out of memory. */
+npy_intp *thn_tap_places(const ThnGather *g);
 /* Whether rows may be read where they lie: they are neither padded nor cut into phases of a stride. */
 int thn_gather_direct(const ThnGather *g);
 

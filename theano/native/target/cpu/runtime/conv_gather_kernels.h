@@ -23,13 +23,6 @@
         }                                                                                                                  \
         WRITE_SUMS(M, N, VU, out + i * stride, add)                                                                        \
     }
-#define TILES(M) TILE(M, 1) TILE(M, 2) TILE(M, 3)
-TILES(1)
-TILES(2)
-TILES(4)
-#if MR == 8
-TILES(8)
-#endif
 
 /* The same with columns that are not packed but lie where they are in a patch: `channels` are `step` elements apart, taps at their
  * offsets. Where rows are few, packing takes longer than what it saves. */
@@ -46,12 +39,16 @@ TILES(8)
         }                                                                                                                  \
         WRITE_SUMS(M, N, VU, out + i * stride, add)                                                                        \
     }
-#define OPEN_TILES(M) OPEN_TILE(M, 1) OPEN_TILE(M, 2) OPEN_TILE(M, 3)
-OPEN_TILES(1)
-OPEN_TILES(2)
-OPEN_TILES(4)
+#define TILES(M) TILE(M, 1) TILE(M, 2) TILE(M, 3) OPEN_TILE(M, 1) OPEN_TILE(M, 2) OPEN_TILE(M, 3)
+TILES(1)
+TILES(2)
+TILES(4)
+#define ROW(KIND, M) {NAME(KIND##_##M##_1), NAME(KIND##_##M##_2), NAME(KIND##_##M##_3)},
 #if MR == 8
-OPEN_TILES(8)
+TILES(8)
+#define LAST_ROW(KIND) ROW(KIND, 8)
+#else
+#define LAST_ROW(KIND)
 #endif
 
 /* By the number of rows. Three and more than four are computed by the next larger one, which writes what nobody reads. */
@@ -62,23 +59,9 @@ typedef void (*NAME(Tile))(npy_intp depth, const T *a, const T *b, char *out, np
 typedef void (*NAME(OpenTile))(npy_intp channels, npy_intp step, npy_intp taps, const npy_intp *offsets, const T *a, const T *b,
                                char *out, npy_intp stride, int add);
 
-static const NAME(Tile) NAME(tiles)[4][3] = {
-#define ROW(M) {NAME(tile_##M##_1), NAME(tile_##M##_2), NAME(tile_##M##_3)},
-    ROW(1) ROW(2) ROW(4)
-#if MR == 8
-    ROW(8)
-#endif
-#undef ROW
-};
-
-static const NAME(OpenTile) NAME(open_tiles)[4][3] = {
-#define ROW(M) {NAME(open_##M##_1), NAME(open_##M##_2), NAME(open_##M##_3)},
-    ROW(1) ROW(2) ROW(4)
-#if MR == 8
-    ROW(8)
-#endif
-#undef ROW
-};
+static const NAME(Tile) NAME(tiles)[4][3] = {ROW(tile, 1) ROW(tile, 2) ROW(tile, 4) LAST_ROW(tile)};
+static const NAME(OpenTile) NAME(open_tiles)[4][3] = {ROW(open, 1) ROW(open, 2) ROW(open, 4) LAST_ROW(open)};
+#undef LAST_ROW
 
 /* ---- weights */
 
@@ -86,89 +69,49 @@ static const NAME(OpenTile) NAME(open_tiles)[4][3] = {
 TARGET static void NAME(pack)(const ThnGatherJob *j, npy_intp group, npy_intp panel, npy_intp end)
 {
     const ThnGather *g = &j->g;
-    const npy_intp *ws = g->weight_strides, depth = g->channels * j->taps;
+    const npy_intp *ws = g->weight_strides;
     const char *weights = g->weights + group * ws[5];
-    T *base = (T *)j->packed + group * j->panels * MR * depth;
-    const int dense = ws[4] == (npy_intp)sizeof(T) && (g->kernel[1] == 1 || ws[3] == g->kernel[2] * (npy_intp)sizeof(T)) &&
-                      (g->kernel[0] == 1 || ws[2] == g->kernel[1] * g->kernel[2] * (npy_intp)sizeof(T));
-    npy_intp places[128], *taps = j->taps <= 128 ? places : NULL; /* of taps, in bytes */
-    for (npy_intp t = 0; taps && t < j->taps; t++) {
-        taps[t] = t % g->kernel[2] * ws[4] + t / g->kernel[2] % g->kernel[1] * ws[3] + t / g->kernel[2] / g->kernel[1] * ws[2];
+    T *to_slab = (T *)j->packed + group * j->panels * MR * g->channels * j->taps;
+    /* Whether a row's weights follow each other, those of a slab, too. */
+    int dense = ws[1] == j->taps * (npy_intp)sizeof(T);
+    for (npy_intp t = 0; t < j->taps; t++) {
+        dense = dense && j->places[t] == t * (npy_intp)sizeof(T);
     }
-    const int rows_dense = dense && ws[1] == j->taps * (npy_intp)sizeof(T);
-    npy_intp before = 0; /* depth of the slabs before */
     for (npy_intp s = 0; s < j->slabs; s++) {
         const ThnSlab slab = thn_slab(j, s);
         const npy_intp k_end = slab.channels * slab.taps;
         npy_intp first = panel;
-        if (taps && !rows_dense) {
-            /* Some panels at a time, in the order in which memory lies: a channel's taps of all their rows, then the next. */
-            const npy_intp whole = g->rows / MR < end ? g->rows / MR : end;
-            for (npy_intp p0 = panel; p0 < whole; p0 += 8) {
-                const npy_intp p1 = p0 + 8 < whole ? p0 + 8 : whole;
-                for (npy_intp c = 0; c < slab.channels; c++) {
-                    for (npy_intp p = p0; p < p1; p++) {
-                        T *to = base + before * j->panels * MR + (p * k_end + c * slab.taps) * MR;
-                        const char *from = weights + p * MR * ws[0] + (slab.channel + c) * ws[1];
-                        for (npy_intp t = 0; t < slab.taps; t++, to += MR) {
-                            const char *at = from + taps[slab.tap + t];
+        for (; dense && first < end && (first + 1) * MR <= g->rows; first++) {
+            T *to = to_slab + first * MR * k_end;
+            const T *r[MR];
+            for (int i = 0; i < MR; i++) {
+                r[i] = (const T *)(weights + (first * MR + i) * ws[0] + slab.channel * ws[1] + j->places[slab.tap]);
+            }
+            for (npy_intp k = 0; k < k_end; k++) {
+                _Pragma("GCC unroll 8") for (int i = 0; i < MR; i++) to[k * MR + i] = r[i][k];
+            }
+        }
+        /* Some panels at a time, in the order in which memory lies: a channel's taps of all their rows, then the next. */
+        for (; first < end; first += 8) {
+            for (npy_intp c = 0; c < slab.channels; c++) {
+                for (npy_intp p = first; p < first + 8 && p < end; p++) {
+                    T *to = to_slab + (p * k_end + c * slab.taps) * MR;
+                    const npy_intp m = g->rows - p * MR;
+                    const char *from = weights + p * MR * ws[0] + (slab.channel + c) * ws[1];
+                    for (npy_intp t = 0; t < slab.taps; t++, to += MR) {
+                        const char *at = from + j->places[slab.tap + t];
+                        if (m >= MR) {
                             _Pragma("GCC unroll 8") for (int i = 0; i < MR; i++) to[i] = *(const T *)(at + i * ws[0]);
+                            continue;
                         }
-                    }
-                }
-            }
-            first = whole > first ? whole : first;
-        }
-        for (npy_intp p = first; p < end; p++) {
-            T *to = base + before * j->panels * MR + p * MR * k_end;
-            const npy_intp row = p * MR, m = g->rows - row < MR ? g->rows - row : MR;
-            const char *from = weights + row * ws[0] + slab.channel * ws[1];
-            if (m < MR) {
-                memset(to, 0, sizeof(T) * (size_t)(k_end * MR));
-            }
-            if (rows_dense) {
-                from += slab.tap * (npy_intp)sizeof(T);
-                if (m == MR) {
-                    const T *r[MR];
-                    for (int i = 0; i < MR; i++) {
-                        r[i] = (const T *)(from + i * ws[0]);
-                    }
-                    for (npy_intp k = 0; k < k_end; k++) {
-                        _Pragma("GCC unroll 8") for (int i = 0; i < MR; i++) to[k * MR + i] = r[i][k];
-                    }
-                } else {
-                    for (npy_intp i = 0; i < m; i++) {
-                        const T *r = (const T *)(from + i * ws[0]);
-                        for (npy_intp k = 0; k < k_end; k++) {
-                            to[k * MR + i] = r[k];
-                        }
-                    }
-                }
-                continue;
-            }
-            for (npy_intp c = 0; c < slab.channels; c++, from += ws[1], to += slab.taps * MR) {
-                npy_intp x = slab.tap % g->kernel[2], y = slab.tap / g->kernel[2] % g->kernel[1];
-                npy_intp z = slab.tap / g->kernel[2] / g->kernel[1];
-                for (npy_intp t = 0; t < slab.taps; t++) {
-                    const char *at = from + z * ws[2] + y * ws[3] + x * ws[4];
-                    if (m == MR) {
-                        _Pragma("GCC unroll 8") for (int i = 0; i < MR; i++) to[t * MR + i] = *(const T *)(at + i * ws[0]);
-                    } else {
-                        for (npy_intp i = 0; i < m; i++) {
-                            to[t * MR + i] = *(const T *)(at + i * ws[0]);
-                        }
-                    }
-                    if (++x == g->kernel[2]) {
-                        x = 0;
-                        if (++y == g->kernel[1]) {
-                            y = 0;
-                            z++;
+                        for (npy_intp i = 0; i < MR; i++) {
+                            to[i] = i < m ? *(const T *)(at + i * ws[0]) : 0;
                         }
                     }
                 }
             }
         }
-        before += k_end;
+        to_slab += k_end * j->panels * MR;
     }
 }
 
@@ -268,7 +211,6 @@ TARGET static void NAME(fill_panel)(const ThnGatherJob *j, const NAME(Block) *b,
 TARGET static inline npy_intp NAME(put_second)(const ThnGather *g, const T *from, T *to, npy_intp n, int add)
 {
     npy_intp k = 0;
-#ifdef HAVE_SHUFFLE
     for (to -= g->beside < 0; k + LANES + g->odd <= n; k += LANES) {
         const V x = *(const VU *)(from + k);
         _Pragma("GCC unroll 2") for (int h = 0; h < 2; h++, to += LANES) {
@@ -277,7 +219,6 @@ TARGET static inline npy_intp NAME(put_second)(const ThnGather *g, const T *from
             *(VU *)to = g->beside > 0 ? THN_SHUFFLE(y, before, NAME(orders)[2]) : THN_SHUFFLE(before, y, NAME(orders)[2]);
         }
     }
-#endif
     return k;
 }
 
@@ -452,19 +393,3 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
 }
 
 static const ThnGatherKernels NAME(kernels) = {MR, LANES, NAME(pack), NAME(compute)};
-
-#undef NR
-#undef TILE
-#undef TILES
-#undef OPEN_TILE
-#undef OPEN_TILES
-#undef PREFETCH_ROWS
-#undef CLEAR_SUMS
-#undef ADD_PRODUCTS
-#undef WRITE_SUMS
-#undef TILE_OF
-#undef IS_EXACT
-#undef V
-#undef VU
-#undef MR
-#undef NV

@@ -42,9 +42,6 @@ static void choose(ThnConvPlan *p)
             p->cost = cost;
         }
     }
-    if (p->algorithm->plan) {
-        p->algorithm->plan(p);
-    }
 }
 
 void thn_conv_plan(ThnConvPlan *p, const ThnConv *c)
@@ -58,19 +55,18 @@ void thn_conv_plan(ThnConvPlan *p, const ThnConv *c)
     choose(p);
 }
 
-/* Zeros for an output of up to 8 dims. */
-static void clear(int nd, const npy_intp *dims, const npy_intp *strides, char *data, npy_intp item)
+void thn_conv_clear(int nd, const npy_intp *dims, const npy_intp *strides, char *data, npy_intp item)
 {
-    if (nd == 0) {
-        memset(data, 0, (size_t)item);
+    if (nd == 1 && strides[0] == item) {
+        memset(data, 0, (size_t)(dims[0] * item));
         return;
     }
     for (npy_intp i = 0; i < dims[0]; i++, data += strides[0]) {
-        if (nd == 1 && strides[0] == item) {
-            memset(data, 0, (size_t)(dims[0] * item));
-            return;
+        if (nd > 1) {
+            thn_conv_clear(nd - 1, dims + 1, strides + 1, data, item);
+        } else {
+            memset(data, 0, (size_t)item);
         }
-        clear(nd - 1, dims + 1, strides + 1, data, item);
     }
 }
 
@@ -80,33 +76,23 @@ int thn_conv_execute(const ThnConvPlan *p, char *images, char *filters, char *to
     if (p->algorithm) {
         return p->algorithm->execute(p, images, filters, top);
     }
-    npy_intp dims[2 + 2 * THN_CONV_DIMS], strides[2 + 2 * THN_CONV_DIMS];
-    int nd = 2;
-    char *out = c->direction == THN_CONV_FORWARD ? top : c->direction == THN_CONV_WEIGHTS ? filters : images;
-    dims[0] = c->direction == THN_CONV_WEIGHTS ? c->filters : c->batch;
-    dims[1] = c->direction == THN_CONV_WEIGHTS ? c->channels / c->groups : c->direction == THN_CONV_FORWARD ? c->filters
-                                                                                                             : c->channels;
-    const npy_intp *lengths = c->direction == THN_CONV_FORWARD ? c->top : c->direction == THN_CONV_WEIGHTS ? c->kernel : c->image;
-    const npy_intp *steps = c->direction == THN_CONV_FORWARD   ? c->top_strides
-                            : c->direction == THN_CONV_WEIGHTS ? c->filter_strides
-                                                               : c->image_strides;
-    strides[0] = steps[0];
-    strides[1] = steps[1];
+    const int weights = c->direction == THN_CONV_WEIGHTS, forward = c->direction == THN_CONV_FORWARD, nd = weights ? 8 : 5;
+    const npy_intp *lengths = forward ? c->top : weights ? c->kernel : c->image;
+    const npy_intp *steps = forward ? c->top_strides : weights ? c->filter_strides : c->image_strides;
+    npy_intp dims[2 + 2 * THN_CONV_DIMS] = {weights ? c->filters : c->batch,
+                                            weights ? c->channels / c->groups : forward ? c->filters : c->channels};
+    npy_intp strides[2 + 2 * THN_CONV_DIMS] = {steps[0], steps[1]};
     for (int i = 0; i < THN_CONV_DIMS; i++) {
-        dims[nd] = lengths[i];
-        strides[nd++] = steps[2 + i];
-    }
-    if (c->direction == THN_CONV_WEIGHTS && c->unshared) {
-        for (int i = 0; i < THN_CONV_DIMS; i++) {
-            dims[nd] = c->top[i];
-            strides[nd++] = c->place_strides[i];
-        }
+        dims[2 + i] = lengths[i];
+        strides[2 + i] = steps[2 + i];
+        dims[5 + i] = c->unshared ? c->top[i] : 1;
+        strides[5 + i] = c->place_strides[i];
     }
     for (int i = 0; i < nd; i++) {
         if (dims[i] == 0) {
             return 0;
         }
     }
-    clear(nd, dims, strides, out, c->item);
+    thn_conv_clear(nd, dims, strides, forward ? top : weights ? filters : images, c->item);
     return 0;
 }

@@ -51,6 +51,11 @@ typedef struct {
     void (*join)(npy_intp n, const void *from, npy_intp apart, npy_intp step, void *to);
 } Loops;
 
+#define JOIN(STEP)                                                                                                         \
+    for (npy_intp i = 0; i < whole; i++) {                                                                                 \
+        _Pragma("GCC unroll 4") for (npy_intp p = 0; p < STEP; p++) to[i * STEP + p] = from[p * apart + i];                \
+    }
+
 /* For each type: panels of rows a[filter][row]; and adding rows of a product to rows of an image, which are `from_row` elements and
  * `to_row` bytes apart. */
 #define OF_TYPE(SUFFIX, T, TARGET)                                                                                         \
@@ -90,24 +95,10 @@ typedef struct {
         const T *restrict from = from_;                                                                                    \
         T *restrict to = to_;                                                                                              \
         const npy_intp whole = n / step;                                                                                   \
-        if (step == 2) {                                                                                                   \
-            for (npy_intp i = 0; i < whole; i++) {                                                                         \
-                to[2 * i] = from[i];                                                                                       \
-                to[2 * i + 1] = from[apart + i];                                                                           \
-            }                                                                                                              \
-        } else if (step == 4) {                                                                                            \
-            for (npy_intp i = 0; i < whole; i++) {                                                                         \
-                to[4 * i] = from[i];                                                                                       \
-                to[4 * i + 1] = from[apart + i];                                                                           \
-                to[4 * i + 2] = from[2 * apart + i];                                                                       \
-                to[4 * i + 3] = from[3 * apart + i];                                                                       \
-            }                                                                                                              \
-        } else {                                                                                                           \
-            for (npy_intp i = 0; i < whole; i++) {                                                                         \
-                for (npy_intp p = 0; p < step; p++) {                                                                      \
-                    to[i * step + p] = from[p * apart + i];                                                                \
-                }                                                                                                          \
-            }                                                                                                              \
+        switch (step) { /* as a constant, for which there are vectors */                                                   \
+        case 2: JOIN(2) break;                                                                                             \
+        case 4: JOIN(4) break;                                                                                             \
+        default: JOIN(step)                                                                                                \
         }                                                                                                                  \
         for (npy_intp p = 0; p < n - whole * step; p++) {                                                                  \
             to[whole * step + p] = from[p * apart + whole];                                                                \
@@ -289,4 +280,4 @@ static double scatter_cost(const ThnConv *c)
     return groups * (products + added + packed) + (double)c->groups * rows * filters * 0.15 * scale + 1000;
 }
 
-const ThnConvAlgorithm thn_conv_scatter = {"scatter", scatter_cost, NULL, scatter_execute};
+const ThnConvAlgorithm thn_conv_scatter = {"scatter", scatter_cost, scatter_execute};

@@ -30,28 +30,16 @@ typedef struct {
             for (npy_intp i = 0; i < n; i++, filter += place) {                                                            \
                 *(T *)filter += top[i] * image[i * step];                                                                  \
             }                                                                                                              \
-        } else if (place == 0) {                                                                                           \
-            const T w = *(T *)filter;                                                                                      \
-            if (direction == THN_CONV_INPUTS) {                                                                            \
-                for (npy_intp i = 0; i < n; i++) {                                                                         \
-                    image[i * step] += top[i] * w;                                                                         \
-                }                                                                                                          \
-            } else if (step == 1) {                                                                                        \
-                for (npy_intp i = 0; i < n; i++) {                                                                         \
-                    top[i] += image[i] * w;                                                                                \
-                }                                                                                                          \
-            } else {                                                                                                       \
-                for (npy_intp i = 0; i < n; i++) {                                                                         \
-                    top[i] += image[i * step] * w;                                                                         \
-                }                                                                                                          \
-            }                                                                                                              \
         } else {                                                                                                           \
-            for (npy_intp i = 0; i < n; i++, filter += place) {                                                            \
-                if (direction == THN_CONV_INPUTS) {                                                                        \
-                    image[i * step] += top[i] * *(T *)filter;                                                              \
-                } else {                                                                                                   \
-                    top[i] += image[i * step] * *(T *)filter;                                                              \
-                }                                                                                                          \
+            const int inputs = direction == THN_CONV_INPUTS;                                                               \
+            const npy_intp step_to = inputs ? step : 1, step_from = inputs ? 1 : step;                                     \
+            T *restrict to = inputs ? image : top, *restrict from = inputs ? top : image;                                  \
+            const T w = *(T *)filter;                                                                                      \
+            for (npy_intp i = 0; place == 0 && step == 1 && i < n; i++) {                                                  \
+                to[i] += from[i] * w;                                                                                      \
+            }                                                                                                              \
+            for (npy_intp i = 0; (place || step > 1) && i < n; i++, filter += place) {                                     \
+                to[i * step_to] += from[i * step_from] * *(T *)filter;                                                     \
             }                                                                                                              \
         }                                                                                                                  \
     }
@@ -88,17 +76,6 @@ static void plane(const ThnConv *c, char *image, char *filter, char *top)
     }
 }
 
-static void clear(int nd, const npy_intp *dims, const npy_intp *strides, char *data, npy_intp item)
-{
-    if (nd == 0) {
-        memset(data, 0, (size_t)item);
-        return;
-    }
-    for (npy_intp i = 0; i < dims[0]; i++) {
-        clear(nd - 1, dims + 1, strides + 1, data + i * strides[0], item);
-    }
-}
-
 /* Tasks are planes of the output: image by filter, filter by channel, or image by channel. */
 static void simple_task(void *ctx, long task)
 {
@@ -112,14 +89,14 @@ static void simple_task(void *ctx, long task)
         const npy_intp outer = k / inner, in = k % inner;
         if (c->direction == THN_CONV_FORWARD) {
             char *top = j->top + outer * c->top_strides[0] + in * c->top_strides[1];
-            clear(3, c->top, c->top_strides + 2, top, c->item);
+            thn_conv_clear(3, c->top, c->top_strides + 2, top, c->item);
             for (npy_intp ch = 0; ch < cg; ch++) {
                 plane(c, j->images + outer * c->image_strides[0] + (in / fg * cg + ch) * c->image_strides[1],
                       j->filters + in * c->filter_strides[0] + ch * c->filter_strides[1], top);
             }
         } else if (c->direction == THN_CONV_INPUTS) {
             char *image = j->images + outer * c->image_strides[0] + in * c->image_strides[1];
-            clear(3, c->image, c->image_strides + 2, image, c->item);
+            thn_conv_clear(3, c->image, c->image_strides + 2, image, c->item);
             for (npy_intp f = in / cg * fg; f < (in / cg + 1) * fg; f++) {
                 plane(c, image, j->filters + f * c->filter_strides[0] + in % cg * c->filter_strides[1],
                       j->top + outer * c->top_strides[0] + f * c->top_strides[1]);
@@ -133,7 +110,7 @@ static void simple_task(void *ctx, long task)
                 dims[3 + i] = c->unshared ? c->top[i] : 1;
                 strides[3 + i] = c->place_strides[i];
             }
-            clear(6, dims, strides, filter, c->item);
+            thn_conv_clear(6, dims, strides, filter, c->item);
             for (npy_intp b = 0; b < c->batch; b++) {
                 plane(c, j->images + b * c->image_strides[0] + (outer / fg * cg + in) * c->image_strides[1], filter,
                       j->top + b * c->top_strides[0] + outer * c->top_strides[1]);
@@ -144,7 +121,7 @@ static void simple_task(void *ctx, long task)
 
 static double simple_cost(const ThnConv *c)
 {
-    return thn_conv_products(c) * (c->item == 4 ? 0.4 : 0.6);
+    return thn_conv_products(c) * ((c->item == 4 ? 0.4 : 0.6) + 5 / (double)c->top[2]);
 }
 
 static int simple_execute(const ThnConvPlan *p, char *images, char *filters, char *top)
@@ -160,4 +137,4 @@ static int simple_execute(const ThnConvPlan *p, char *images, char *filters, cha
     return 0;
 }
 
-const ThnConvAlgorithm thn_conv_simple = {"simple", simple_cost, NULL, simple_execute};
+const ThnConvAlgorithm thn_conv_simple = {"simple", simple_cost, simple_execute};

@@ -2,10 +2,10 @@
  * convolutions, for each processor and type; see conv_variants.h. No include guard. */
 
 /* Vectors, and those at any address. */
-typedef T NAME(V) __attribute__((vector_size(VECTOR)));
-typedef T NAME(VU) __attribute__((vector_size(VECTOR), aligned(sizeof(T))));
-#define V NAME(V)
-#define VU NAME(VU)
+typedef T NAME(Vector) __attribute__((vector_size(VECTOR)));
+typedef T NAME(Anywhere) __attribute__((vector_size(VECTOR), aligned(sizeof(T))));
+#define V NAME(Vector)
+#define VU NAME(Anywhere)
 #define MR (VECTOR == 64 ? 8 : 4) /* rows of the tile of sums that is kept in registers */
 
 /* Sums that are 0. */
@@ -37,7 +37,6 @@ typedef T NAME(VU) __attribute__((vector_size(VECTOR), aligned(sizeof(T))));
 
 /* Orders of two vectors: the lower and the upper halves, one element of each after the other, which transposes a square if done
  * as often as LANES can be halved; then the even elements of the first and the odd ones of the second. */
-#ifdef HAVE_SHUFFLE
 static const __typeof__((V){0} < (V){0}) NAME(orders)[3] = {
 #if LANES == 2
     {0, 2}, {1, 3}, {0, 3},
@@ -50,4 +49,3 @@ static const __typeof__((V){0} < (V){0}) NAME(orders)[3] = {
     {0, 17, 2, 19, 4, 21, 6, 23, 8, 25, 10, 27, 12, 29, 14, 31},
 #endif
 };
-#endif

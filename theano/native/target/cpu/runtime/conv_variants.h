@@ -3,10 +3,6 @@
  * address of what NAME(x) is on the processor that this runs on. */
 #include "processor.h"
 
-#if defined(__GNUC__) && !defined(__clang__)
-#define HAVE_SHUFFLE 1
-#endif
-
 #define ISA any
 #define VECTOR 16
 #define TARGET

@@ -108,7 +108,9 @@ static int weights_execute(const ThnConvPlan *p, char *images, char *filters, ch
     j.task_sums = j.tiles * mr * j.span * j.kernels->lanes;
     const npy_intp tasks = g->groups * j.units * j.spans;
     THN_POOLED char *sums = j.sums = thn_pool_alloc((size_t)(j.parts * tasks * j.task_sums * g->item));
-    THN_NEED(sums);
+    THN_POOLED npy_intp *places = thn_tap_places(g);
+    THN_NEED(sums && places);
+    j.places = places;
     thn_parallel((long)(j.parts * tasks), compute_task, &j);
     if (!j.failed) {
         thn_parallel((long)tasks, gather_task, &j);
@@ -116,4 +118,4 @@ static int weights_execute(const ThnConvPlan *p, char *images, char *filters, ch
     return j.failed ? -1 : 0;
 }
 
-const ThnConvAlgorithm thn_conv_weights = {"weights", weights_cost, NULL, weights_execute};
+const ThnConvAlgorithm thn_conv_weights = {"weights", weights_cost, weights_execute};

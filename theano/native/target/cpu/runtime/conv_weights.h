@@ -17,6 +17,7 @@ typedef struct ThnWeightsJob {
     npy_intp vectors;                   /* of filters of a group */
     npy_intp span, spans;               /* vectors of a task; such tasks in a group */
     npy_intp tiles;                     /* of rows of a task */
+    const npy_intp *places;             /* see thn_tap_places */
     char *sums;                         /* [part][group][unit][span][tile row][tile column] of tiles */
     npy_intp task_sums;                 /* elements */
     int direct, failed;

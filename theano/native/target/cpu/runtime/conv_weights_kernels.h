@@ -57,7 +57,6 @@ TARGET static void NAME(pack_top)(T *to, npy_intp n, npy_intp width, npy_intp fi
             for (int i = 0; i < LANES; i++) {
                 r[i] = (const T *)(from + (f + i) * step);
             }
-#ifdef HAVE_SHUFFLE
             for (; k + LANES <= n; k += LANES) {
                 V x[LANES], y[LANES];
                 _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) x[i] = *(const VU *)(r[i] + k);
@@ -70,7 +69,6 @@ TARGET static void NAME(pack_top)(T *to, npy_intp n, npy_intp width, npy_intp fi
                 }
                 _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) *(VU *)(to + (k + i) * width) = x[i];
             }
-#endif
             for (; k < n; k++) {
                 T *at = to + k * width;
                 _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) at[i] = r[i][k];
@@ -94,19 +92,12 @@ TARGET static void NAME(emit)(const ThnWeightsJob *j, const T *sums, npy_intp pa
     const npy_intp *ws = g->weight_strides, filters = g->rows - column < width ? g->rows - column : width;
     char *weights = g->weights + group * ws[5] + column * ws[0];
     npy_intp c = first / j->taps, t = first % j->taps;
-    npy_intp x = t % g->kernel[2], y = t / g->kernel[2] % g->kernel[1], z = t / g->kernel[2] / g->kernel[1];
     char *at[MR];
     for (npy_intp i = 0; i < rows; i++) {
-        at[i] = weights + c * ws[1] + z * ws[2] + y * ws[3] + x * ws[4];
-        if (++x == g->kernel[2]) {
-            x = 0;
-            if (++y == g->kernel[1]) {
-                y = 0;
-                if (++z == g->kernel[0]) {
-                    z = 0;
-                    c++;
-                }
-            }
+        at[i] = weights + c * ws[1] + j->places[t];
+        if (++t == j->taps) {
+            t = 0;
+            c++;
         }
     }
     if (ws[0] == (npy_intp)sizeof(T)) {
@@ -284,13 +275,3 @@ TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp 
 }
 
 static const ThnWeightsKernels NAME(kernels) = {MR, LANES, NAME(compute), NAME(gather)};
-
-#undef TILE
-#undef TILES
-#undef TILE_OF
-#undef CLEAR_SUMS
-#undef ADD_PRODUCTS
-#undef WRITE_SUMS
-#undef V
-#undef VU
-#undef MR

@@ -61,6 +61,7 @@ typedef struct {
     npy_intp block, blocks;                     /* tiles of a block: a multiple of the panel */
     npy_intp width;                             /* of padded rows */
     npy_intp filter_panel, filter_apart, image_apart, product_apart;
+    size_t images_size, products_size;          /* bytes of a block's points */
     char *transformed;                          /* filters */
     char *images;                               /* transformed images, where tasks share them */
     npy_intp block_now, per_task;
@@ -120,6 +121,8 @@ static void cut(Job *j)
     j->filter_apart = (j->count + THN_WINOGRAD_ROWS - 1) / THN_WINOGRAD_ROWS * j->filter_panel + line;
     j->image_apart = j->block * j->depth + line;
     j->product_apart = (filters + THN_WINOGRAD_ROWS - 1) / THN_WINOGRAD_ROWS * THN_WINOGRAD_ROWS * j->block + line;
+    j->images_size = (size_t)(j->points * j->image_apart * j->item);
+    j->products_size = (size_t)(j->points * j->product_apart * j->item);
 }
 
 /* Transforms a panel of filters. */
@@ -224,13 +227,12 @@ static void filter_block(const Job *j, npy_intp block, npy_intp f0, const char *
     double edges[THN_WINOGRAD_MOST_COLUMNS * 16];
     for (npy_intp t = 0; t < end - first; t += panel) {
         npy_intp offset[THN_WINOGRAD_MOST_COLUMNS], row[THN_WINOGRAD_MOST_COLUMNS];
-        int height[THN_WINOGRAD_MOST_COLUMNS], length[THN_WINOGRAD_MOST_COLUMNS], partial = 0;
+        int height[THN_WINOGRAD_MOST_COLUMNS], length[THN_WINOGRAD_MOST_COLUMNS];
         for (npy_intp l = 0; l < panel; l++) {
             const npy_intp tile = first + t + l, x = tile % j->across * j->m, y = tile / j->across % j->down * j->m;
             height[l] = length[l] = 0;
             row[l] = j->m * item;
             offset[l] = -1;
-            partial |= 1;
             if (tile >= end) {
                 continue;
             }
@@ -246,7 +248,7 @@ static void filter_block(const Job *j, npy_intp block, npy_intp f0, const char *
                 at[l] = whole ? out + offset[l] : (char *)edges + l * j->m * j->m * item;
             }
             j->k->result(products + (f * j->block + t) * item, j->product_apart, at, row);
-            for (npy_intp l = 0; partial && l < panel; l++) {
+            for (npy_intp l = 0; l < panel; l++) {
                 if (height[l] == j->m && length[l] == j->m) {
                     continue;
                 }
@@ -258,21 +260,11 @@ static void filter_block(const Job *j, npy_intp block, npy_intp f0, const char *
     }
 }
 
-static size_t images_size(const Job *j)
-{
-    return (size_t)(j->points * j->image_apart * j->item);
-}
-
-static size_t products_size(const Job *j)
-{
-    return (size_t)(j->points * j->product_apart * j->item);
-}
-
 /* All of a block. */
 static void block_task(void *ctx, long task)
 {
     Job *j = ctx;
-    THN_POOLED char *images = thn_pool_alloc(images_size(j)), *products = thn_pool_alloc(products_size(j));
+    THN_POOLED char *images = thn_pool_alloc(j->images_size), *products = thn_pool_alloc(j->products_size);
     if (!images || !products || transform_images(j, task, 0, j->depth, images)) {
         atomic_store(&j->failed, 1);
     } else {
@@ -296,7 +288,7 @@ static void images_task(void *ctx, long task)
 static void results_task(void *ctx, long task)
 {
     Job *j = ctx;
-    THN_POOLED char *products = thn_pool_alloc(products_size(j));
+    THN_POOLED char *products = thn_pool_alloc(j->products_size);
     if (products) {
         filter_block(j, j->block_now, task * FILTERS, j->images, products);
     } else {
@@ -312,7 +304,7 @@ static void one_group(Job *j, int many)
         thn_parallel_if(many, (long)j->blocks, block_task, j);
         return;
     }
-    THN_POOLED char *images = j->images = thn_pool_alloc(images_size(j));
+    THN_POOLED char *images = j->images = thn_pool_alloc(j->images_size);
     if (!images) {
         atomic_store(&j->failed, 1);
         return;
@@ -323,29 +315,6 @@ static void one_group(Job *j, int many)
     if (!atomic_load(&j->failed)) {
         thn_parallel((long)((j->count + FILTERS - 1) / FILTERS), results_task, j);
     }
-}
-
-static int winograd_execute(const ThnConvPlan *p, char *images, char *filters, char *top)
-{
-    const ThnConv *c = &p->conv;
-    if (c->direction == THN_CONV_WEIGHTS) {
-        return thn_winograd_weights(p, images, filters, top);
-    }
-    Job j = {0};
-    describe(&j, c, (int)p->own[0], images, filters, top);
-    cut(&j);
-    THN_POOLED char *transformed = j.transformed = thn_pool_alloc((size_t)((j.points * j.filter_apart + 8) * j.item));
-    THN_NEED(transformed);
-    const int forward = c->direction == THN_CONV_FORWARD, many = thn_worth(p->cost, 16) > 1;
-    const npy_intp cg = c->channels / c->groups, fg = c->filters / c->groups;
-    for (npy_intp g = 0; g < c->groups && !atomic_load(&j.failed); g++) {
-        char *x = images + g * cg * c->image_strides[1], *t = top + g * fg * c->top_strides[1];
-        j.in = forward ? x : t;
-        j.out = forward ? t : x;
-        j.filters = filters + g * fg * c->filter_strides[0];
-        one_group(&j, many);
-    }
-    return atomic_load(&j.failed) ? -1 : 0;
 }
 
 /* ns on one thread, for tiles of m x m. */
@@ -365,6 +334,29 @@ static double cost_of(const ThnConv *c, int m)
 static int tile_of(const ThnConv *c)
 {
     return cost_of(c, 4) <= cost_of(c, 2) ? 4 : 2;
+}
+
+static int winograd_execute(const ThnConvPlan *p, char *images, char *filters, char *top)
+{
+    const ThnConv *c = &p->conv;
+    if (c->direction == THN_CONV_WEIGHTS) {
+        return thn_winograd_weights(p, images, filters, top);
+    }
+    Job j = {0};
+    describe(&j, c, tile_of(c), images, filters, top);
+    cut(&j);
+    THN_POOLED char *transformed = j.transformed = thn_pool_alloc((size_t)((j.points * j.filter_apart + 8) * j.item));
+    THN_NEED(transformed);
+    const int forward = c->direction == THN_CONV_FORWARD, many = thn_worth(p->cost, 16) > 1;
+    const npy_intp cg = c->channels / c->groups, fg = c->filters / c->groups;
+    for (npy_intp g = 0; g < c->groups && !atomic_load(&j.failed); g++) {
+        char *x = images + g * cg * c->image_strides[1], *t = top + g * fg * c->top_strides[1];
+        j.in = forward ? x : t;
+        j.out = forward ? t : x;
+        j.filters = filters + g * fg * c->filter_strides[0];
+        one_group(&j, many);
+    }
+    return atomic_load(&j.failed) ? -1 : 0;
 }
 
 /* Whether each result is the sum of some products: 0 is to be 0. */
@@ -402,9 +394,4 @@ static double winograd_cost(const ThnConv *c)
     return c->direction == THN_CONV_WEIGHTS ? thn_winograd_weights_cost(c) : cost_of(c, tile_of(c));
 }
 
-static void winograd_plan(ThnConvPlan *p)
-{
-    p->own[0] = p->conv.direction == THN_CONV_WEIGHTS ? 4 : tile_of(&p->conv);
-}
-
-const ThnConvAlgorithm thn_conv_winograd = {"winograd", winograd_cost, winograd_plan, winograd_execute};
+const ThnConvAlgorithm thn_conv_winograd = {"winograd", winograd_cost, winograd_execute};

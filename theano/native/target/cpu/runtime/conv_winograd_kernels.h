@@ -18,13 +18,13 @@
 #define N (M + 2)
 #define PANEL (2 * LANES)
 
-typedef T TILED(V) __attribute__((vector_size(LANES * sizeof(T))));
-typedef T TILED(Q) __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias));
-typedef T TILED(W) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof(T)), may_alias));
+typedef T TILED(Vector) __attribute__((vector_size(LANES * sizeof(T))));
+typedef T TILED(Four) __attribute__((vector_size(4 * sizeof(T)), aligned(sizeof(T)), may_alias));
+typedef T TILED(Eight) __attribute__((vector_size(8 * sizeof(T)), aligned(sizeof(T)), may_alias));
 typedef BITS TILED(Order) __attribute__((vector_size(4 * sizeof(T))));
-#define V TILED(V)
-#define Q TILED(Q)
-#define W TILED(W)
+#define V TILED(Vector)
+#define Q TILED(Four)
+#define W TILED(Eight)
 #define EACH(i, n) _Pragma("GCC unroll 8") for (int i = 0; i < (n); i++)
 #define INLINE TARGET static inline __attribute__((always_inline))
 
@@ -265,16 +265,6 @@ TARGET static void TILED(multiply)(npy_intp depth, const void *a_, const void *b
 }
 #endif
 
-#undef N
-#undef PANEL
-#undef V
-#undef Q
-#undef W
-#undef EACH
-#undef INLINE
-#undef TRANSPOSE
 #undef IMAGE_LINE
 #undef KERNEL_LINE
-#undef KERNEL
 #undef RESULT_LINE
-#undef RESULT

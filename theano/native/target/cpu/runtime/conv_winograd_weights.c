@@ -49,57 +49,35 @@ static void describe(Job *j, const ThnConv *c)
     j->sum_apart = j->filter_panels * j->channel_panels * THN_WINOGRAD_ROWS * j->k->panel + line;
 }
 
-/* A panel of channels for all tiles of the block. */
-static int image_panel(const Job *j, npy_intp number)
+static const npy_intp no_padding[THN_CONV_DIMS];
+
+/* A panel of channels or of filters for all tiles of the block, from padded rows of `slots` planes. */
+static int transform(const Job *j, npy_intp number, int of_images)
 {
     const ThnConv *c = j->c;
-    const npy_intp panel = j->k->panel, item = c->item, width = j->across * TILE + 2, plane = 6 * width * item;
-    const npy_intp first = number * panel, n = j->channels - first < panel ? j->channels - first : panel;
-    THN_POOLED char *padded = thn_pool_alloc((size_t)(panel * plane));
+    const npy_intp item = c->item, *strides = of_images ? c->image_strides : c->top_strides;
+    const npy_intp *lengths = of_images ? c->image : c->top, *low = of_images ? c->low : no_padding;
+    const npy_intp panel = of_images ? j->k->panel : THN_WINOGRAD_ROWS, slots = of_images ? panel : THN_WINOGRAD_ROWS + 2;
+    const npy_intp left = (of_images ? j->channels : j->count) - number * panel, n = left < panel ? left : panel;
+    const npy_intp more = of_images ? 2 : 0, rows = TILE + more, width = j->across * TILE + more, plane = rows * width * item;
+    THN_POOLED char *padded = thn_pool_alloc((size_t)(slots * plane));
     THN_NEED(padded);
-    memset(padded + n * plane, 0, (size_t)((panel - n) * plane));
-    char *to = j->image_points + number * panel * j->block * j->across * item;
+    memset(padded + n * plane, 0, (size_t)((slots - n) * plane));
+    char *to = of_images ? j->image_points + number * panel * j->block * j->across * item
+                         : j->top_points + number * j->filter_panel * item;
+    const char *from = (of_images ? j->images : j->top) + number * panel * strides[1];
     const npy_intp end = j->row + j->block < j->rows ? j->row + j->block : j->rows;
     for (npy_intp r = j->row; r < end; r++) {
-        const char *image = j->images + r / j->down * c->image_strides[0] + first * c->image_strides[1];
         for (npy_intp l = 0; l < n; l++) {
-            thn_winograd_rows((int)item, image + l * c->image_strides[1], c->image_strides[3], c->image + 1,
-                              r % j->down * TILE - c->low[1], -c->low[2], 6, width, padded + l * plane);
+            thn_winograd_rows((int)item, from + r / j->down * strides[0] + l * strides[1], strides[3], lengths + 1,
+                              r % j->down * TILE - low[1], -low[2], rows, width, padded + l * plane);
         }
         for (npy_intp x = 0; x < j->across; x++, to += panel * item) {
             const char *at[THN_WINOGRAD_MOST_COLUMNS];
-            for (npy_intp l = 0; l < panel; l++) {
+            for (npy_intp l = 0; l < slots; l++) {
                 at[l] = padded + l * plane + x * TILE * item;
             }
-            j->k->image(at, width * item, to, j->image_apart);
-        }
-    }
-    return 0;
-}
-
-/* A panel of filters for all tiles of the block. */
-static int top_panel(const Job *j, npy_intp number)
-{
-    const ThnConv *c = j->c;
-    const npy_intp item = c->item, width = j->across * TILE, plane = TILE * width * item, first = number * THN_WINOGRAD_ROWS;
-    const npy_intp n = j->count - first < THN_WINOGRAD_ROWS ? j->count - first : THN_WINOGRAD_ROWS;
-    THN_POOLED char *padded = thn_pool_alloc((size_t)(8 * plane));
-    THN_NEED(padded);
-    memset(padded + n * plane, 0, (size_t)((8 - n) * plane));
-    char *to = j->top_points + number * j->filter_panel * item;
-    const npy_intp end = j->row + j->block < j->rows ? j->row + j->block : j->rows;
-    for (npy_intp r = j->row; r < end; r++) {
-        const char *top = j->top + r / j->down * c->top_strides[0] + first * c->top_strides[1];
-        for (npy_intp l = 0; l < n; l++) {
-            thn_winograd_rows((int)item, top + l * c->top_strides[1], c->top_strides[3], c->top + 1, r % j->down * TILE, 0, TILE,
-                              width, padded + l * plane);
-        }
-        for (npy_intp x = 0; x < j->across; x++, to += THN_WINOGRAD_ROWS * item) {
-            const char *at[8];
-            for (int l = 0; l < 8; l++) {
-                at[l] = padded + l * plane + x * TILE * item;
-            }
-            j->k->top(at, width * item, to, j->top_apart);
+            (of_images ? j->k->image : j->k->top)(at, width * item, to, of_images ? j->image_apart : j->top_apart);
         }
     }
     return 0;
@@ -108,7 +86,8 @@ static int top_panel(const Job *j, npy_intp number)
 static void transform_task(void *ctx, long task)
 {
     Job *j = ctx;
-    if (task < j->channel_panels ? image_panel(j, task) : top_panel(j, task - j->channel_panels)) {
+    const int of_images = task < j->channel_panels;
+    if (transform(j, of_images ? task : task - j->channel_panels, of_images)) {
         atomic_store(&j->failed, 1);
     }
 }
@@ -141,8 +120,7 @@ static void taps_task(void *ctx, long number)
             for (npy_intp l = 0; l < n; l++) {
                 char *to = filter + (p * panel + l) * s[1];
                 for (int i = 0; i < 9; i++) {
-                    const char *from = (const char *)taps + (i * panel + l) * item;
-                    thn_put_real(item, to + i / 3 * s[3] + i % 3 * s[4], thn_get_real(item, from));
+                    thn_copy_real(item, to + i / 3 * s[3] + i % 3 * s[4], (const char *)taps + (i * panel + l) * item);
                 }
             }
         }

@@ -1,6 +1,6 @@
 /* Includes LOOPS for float and for double on one kind of processor: T, BITS and UBITS (integers of its ITEM bytes), LANES of VECTOR
  * bytes if such are given, and NAME(x), which is x_ISA_float and x_ISA_double. TARGET, the attribute of functions, ISA and VECTOR are gone
- * afterwards. No include guard. */
+ * afterwards; what LOOPS defines alike each time may stay. No include guard. */
 #define GLUED(x, isa, type) x##_##isa##_##type
 #define GLUE(x, isa, type) GLUED(x, isa, type)
 #define NAME(x) GLUE(x, ISA, T)

@@ -46,11 +46,6 @@ static int conv_check(ThnProgram *p, ThnInstr *ins)
     return thn_fits(ins, ok);
 }
 
-static const char *text(char *buffer, size_t size, int nd, const npy_intp *dims)
-{
-    return thn_shape_text(buffer, size, nd, dims);
-}
-
 #define TEXT 160
 
 static int refuse(ThnFrame *f, const ThnInstr *ins, int nd, const npy_intp *images, const npy_intp *filters, int filters_nd,
@@ -58,7 +53,7 @@ static int refuse(ThnFrame *f, const ThnInstr *ins, int nd, const npy_intp *imag
 {
     char a[TEXT], b[TEXT];
     return thn_error(f, PyExc_ValueError, "%s: %s (images of shape %s, filters of shape %s)", thn_name_of(ins), why,
-                     text(a, sizeof a, nd + 2, images), text(b, sizeof b, filters_nd, filters));
+                     thn_shape_text(a, sizeof a, nd + 2, images), thn_shape_text(b, sizeof b, filters_nd, filters));
 }
 
 /* The length of the result along a spatial dim, where the other two leave it open no more than strides of 1 do. */
@@ -137,7 +132,7 @@ static int describe(ThnFrame *f, const ThnInstr *ins, ThnConv *c, npy_intp *imag
     }
     if (!fits) {
         snprintf(why, sizeof why, "the filters do not fit into the images, the output would have the shape %s",
-                 text(a, sizeof a, nd + 2, expected));
+                 thn_shape_text(a, sizeof a, nd + 2, expected));
         return refuse(f, ins, nd, images, filters, filters_nd, why);
     }
     if (direction == THN_CONV_FORWARD) {
@@ -146,13 +141,13 @@ static int describe(ThnFrame *f, const ThnInstr *ins, ThnConv *c, npy_intp *imag
     if (memcmp(top, expected, sizeof *top * (size_t)(nd + 2)) != 0) {
         char b[TEXT];
         snprintf(why, sizeof why, "the gradient of the output%s has shape %s, expected %s",
-                 direction == THN_CONV_INPUTS ? " (or the images of a transposed convolution)" : "", text(a, sizeof a, nd + 2, top),
-                 text(b, sizeof b, nd + 2, expected));
+                 direction == THN_CONV_INPUTS ? " (or the images of a transposed convolution)" : "",
+                 thn_shape_text(a, sizeof a, nd + 2, top), thn_shape_text(b, sizeof b, nd + 2, expected));
         return refuse(f, ins, nd, images, filters, filters_nd, why);
     }
     if (params->unshared && memcmp(filters + 1, expected + 2, sizeof *top * (size_t)nd) != 0) {
         snprintf(why, sizeof why, "unshared filters for other positions than those of the output, whose shape is %s",
-                 text(a, sizeof a, nd + 2, expected));
+                 thn_shape_text(a, sizeof a, nd + 2, expected));
         return refuse(f, ins, nd, images, filters, filters_nd, why);
     }
     return 0;

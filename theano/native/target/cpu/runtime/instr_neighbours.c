@@ -108,49 +108,35 @@ typedef struct {
     uint64_t half[2];
 } Wide;
 
-#define FEW(T, N)                                                          \
+#define FEW(N)                                                             \
     case N:                                                                \
         for (npy_intp b = first; b < end; b++, p += step, q += next) {     \
-            T v[N];                                                        \
-            memcpy(v, p, sizeof v);                                        \
-            memcpy(q, v, sizeof v);                                        \
+            memcpy(q, p, N * sizeof *q);                                   \
         }                                                                  \
         break;
 
-/* A row of the windows of one line of pixels: all but a few of them are within it, and those from first to end are dense. */
+/* A row of the windows of one line of pixels: all but a few of them are within it, those from first to end. Few dense pixels are
+ * copied by their number: a loop of any length would take longer than they do. */
 #define DEFINE_GATHER(T, S)                                                                                        \
     static void gather_##S(const Job *j, const char *line, npy_intp stride, npy_intp first, npy_intp end, T *out,  \
                            npy_intp next)                                                                          \
     {                                                                                                              \
-        const Axis *c = &j->columns;                                                                               \
-        const npy_intp length = c->length;                                                                         \
-        for (npy_intp b = first; b < end; b++) {                                                                   \
-            const char *p = line + (b * c->step - c->before) * stride;                                             \
-            T *q = out + b * next;                                                                                 \
-            if (stride == (npy_intp)sizeof(T)) {                                                                   \
-                const T *from = (const T *)p;                                                                      \
-                for (npy_intp i = 0; i < length; i++) {                                                            \
-                    q[i] = from[i];                                                                                \
+        const npy_intp length = j->columns.length, step = j->columns.step * stride;                                \
+        const char *p = line + first * step - j->columns.before * stride;                                          \
+        T *q = out + first * next;                                                                                 \
+        const int dense = stride == (npy_intp)sizeof(T);                                                           \
+        switch (dense ? length : 0) {                                                                              \
+            FEW(1) FEW(2) FEW(3) FEW(4) FEW(5) FEW(6) FEW(7) FEW(8)                                                \
+        default:                                                                                                   \
+            for (npy_intp b = first; b < end; b++, p += step, q += next) {                                         \
+                if (dense) {                                                                                       \
+                    memcpy(q, p, (size_t)length * sizeof(T));                                                      \
                 }                                                                                                  \
-            } else {                                                                                               \
-                for (npy_intp i = 0; i < length; i++) {                                                            \
+                for (npy_intp i = 0; !dense && i < length; i++) {                                                  \
                     q[i] = *(const T *)(p + i * stride);                                                           \
                 }                                                                                                  \
             }                                                                                                      \
         }                                                                                                          \
-    }                                                                                                              \
-    /* Windows of few dense pixels, for which a loop of any length would take longer than they do. */              \
-    static int gather_few_##S(const Job *j, const T *line, npy_intp first, npy_intp end, T *out, npy_intp next)    \
-    {                                                                                                              \
-        const npy_intp step = j->columns.step;                                                                     \
-        const T *p = line + first * step - j->columns.before;                                                      \
-        T *q = out + first * next;                                                                                 \
-        switch (j->columns.length) {                                                                               \
-            FEW(T, 1) FEW(T, 2) FEW(T, 3) FEW(T, 4) FEW(T, 5) FEW(T, 6) FEW(T, 7) FEW(T, 8)                        \
-        default:                                                                                                   \
-            return 0;                                                                                              \
-        }                                                                                                          \
-        return 1;                                                                                                  \
     }                                                                                                              \
     static void edge_##S(const Job *j, const char *line, npy_intp stride, npy_intp b, T *q)                        \
     {                                                                                                              \
@@ -182,11 +168,7 @@ typedef struct {
             for (npy_intp b = 0; b < j->inner[0]; b++) {                                                           \
                 edge_##S(j, line, stride, b, out + b * next);                                                      \
             }                                                                                                      \
-            const int few = stride == (npy_intp)sizeof(T)                                                          \
-                            && gather_few_##S(j, (const T *)line, j->inner[0], j->inner[1], out, next);            \
-            if (!few) {                                                                                            \
-                gather_##S(j, line, stride, j->inner[0], j->inner[1], out, next);                                  \
-            }                                                                                                      \
+            gather_##S(j, line, stride, j->inner[0], j->inner[1], out, next);                                      \
             for (npy_intp b = j->inner[1]; b < c->count; b++) {                                                    \
                 edge_##S(j, line, stride, b, out + b * next);                                                      \
             }                                                                                                      \
