@@ -370,6 +370,16 @@ typedef struct {
     npy_intp across_length, picked_length;
 } Line;
 
+/* With what changes no maximum, no sum. */
+static void fill_across(const Job *job, Line *l)
+{
+    if (job->mode == THN_PoolMode_MAX) {
+        job->loops->fill_least(l->across, l->across_length);
+    } else {
+        memset(l->across, 0, (size_t)(l->across_length * job->loops->item));
+    }
+}
+
 static int line_open(const Job *job, Line *l)
 {
     const State *s = job->s;
@@ -385,11 +395,7 @@ static int line_open(const Job *job, Line *l)
                               {&l->maxima_buffer, result}, {&l->across, across}, {&l->z, result}, {&l->sizes, result},
                               {&l->spread, picked}, {&l->picked, picked});
     THN_NEED(l->block);
-    if (job->mode == THN_PoolMode_MAX) {
-        job->loops->fill_least(l->across, l->across_length);
-    } else {
-        memset(l->across, 0, across);
-    }
+    fill_across(job, l);
     if (is_average(job)) {
         job->loops->fill_sizes(l->sizes, s->sizes, a->count);
     }
@@ -419,10 +425,8 @@ static void combine_line(const Job *job, Line *l, const npy_intp *windows, npy_i
         across = l->rows[0];
     } else if (rows) {
         (is_max ? job->loops->rows_max : job->loops->rows_sum)(l->across + a->p * item, l->rows, rows, a->n);
-    } else if (is_max) {
-        job->loops->fill_least(l->across, l->across_length);
     } else {
-        memset(l->across, 0, (size_t)(l->across_length * item));
+        fill_across(job, l);
     }
     (is_max ? job->loops->columns_max : job->loops->columns_sum)(z, across, a->count, a->w, a->s);
     if (is_average(job)) {

@@ -42,15 +42,29 @@
             }                                                                                                       \
         }                                                                                                           \
     }                                                                                                               \
-    TARGET static void NAME(columns_##WHAT)(void *to, const void *from, npy_intp count, npy_intp w, npy_intp s)     \
+    /* The first one, two or three elements of each window, then one more of all windows at a time. */              \
+    TARGET static inline __attribute__((always_inline)) void NAME(columns_##WHAT##_by)(                             \
+        T *restrict z, const T *restrict t, npy_intp count, npy_intp w, npy_intp s, int first)                      \
     {                                                                                                               \
-        T *restrict z = to;                                                                                         \
+        for (npy_intp j = 0; j < count; j++) {                                                                      \
+            T r = t[j * s];                                                                                         \
+            r = first > 1 ? OF(r, t[j * s + 1]) : r;                                                                \
+            z[j] = first > 2 ? OF(r, t[j * s + 2]) : r;                                                             \
+        }                                                                                                           \
+        for (npy_intp k = 3; k < w; k++) {                                                                          \
+            for (npy_intp j = 0; j < count; j++) {                                                                  \
+                z[j] = OF(z[j], t[j * s + k]);                                                                      \
+            }                                                                                                       \
+        }                                                                                                           \
+    }                                                                                                               \
+    TARGET static void NAME(columns_##WHAT)(void *z, const void *from, npy_intp count, npy_intp w, npy_intp s)      \
+    {                                                                                                               \
         const T *restrict t = from;                                                                                 \
-        npy_intp k = 3;                                                                                             \
         if (count == 1 && w >= 16) {                                                                                \
             T part[8];                                                                                              \
+            npy_intp k = 8;                                                                                         \
             memcpy(part, t, sizeof part);                                                                           \
-            for (k = 8; k + 8 <= w; k += 8) {                                                                       \
+            for (; k + 8 <= w; k += 8) {                                                                            \
                 for (int q = 0; q < 8; q++) {                                                                       \
                     part[q] = OF(part[q], t[k + q]);                                                                \
                 }                                                                                                   \
@@ -63,55 +77,15 @@
                     part[q] = OF(part[q], part[q + half]);                                                          \
                 }                                                                                                   \
             }                                                                                                       \
-            z[0] = part[0];                                                                                         \
-            return;                                                                                                 \
-        }                                                                                                           \
-        if (w == 1) {                                                                                               \
-            for (npy_intp j = 0; j < count; j++) {                                                                  \
-                z[j] = t[j * s];                                                                                    \
-            }                                                                                                       \
-            return;                                                                                                 \
-        }                                                                                                           \
-        if (w == 2 && s == 2) {                                                                                     \
-            for (npy_intp j = 0; j < count; j++) {                                                                  \
-                z[j] = OF(t[2 * j], t[2 * j + 1]);                                                                  \
-            }                                                                                                       \
-            return;                                                                                                 \
-        }                                                                                                           \
-        if (w == 2) {                                                                                               \
-            for (npy_intp j = 0; j < count; j++) {                                                                  \
-                z[j] = OF(t[j * s], t[j * s + 1]);                                                                  \
-            }                                                                                                       \
-            return;                                                                                                 \
-        }                                                                                                           \
-        if (s == 1) {                                                                                               \
-            for (npy_intp j = 0; j < count; j++) {                                                                  \
-                const T two = OF(t[j], t[j + 1]);                                                                   \
-                z[j] = OF(two, t[j + 2]);                                                                           \
-            }                                                                                                       \
-        } else if (s == 2) {                                                                                        \
-            for (npy_intp j = 0; j < count; j++) {                                                                  \
-                const T two = OF(t[2 * j], t[2 * j + 1]);                                                           \
-                z[j] = OF(two, t[2 * j + 2]);                                                                       \
-            }                                                                                                       \
+            *(T *)z = part[0];                                                                                      \
+        } else if (w == 1) {                                                                                        \
+            NAME(columns_##WHAT##_by)(z, t, count, 1, s, 1);                                                        \
+        } else if (w == 2) {                                                                                        \
+            s == 2 ? NAME(columns_##WHAT##_by)(z, t, count, 2, 2, 2) : NAME(columns_##WHAT##_by)(z, t, count, 2, s, 2);\
+        } else if (s == 1) {                                                                                        \
+            NAME(columns_##WHAT##_by)(z, t, count, w, 1, 3);                                                        \
         } else {                                                                                                    \
-            for (npy_intp j = 0; j < count; j++) {                                                                  \
-                const T two = OF(t[j * s], t[j * s + 1]);                                                           \
-                z[j] = OF(two, t[j * s + 2]);                                                                       \
-            }                                                                                                       \
-        }                                                                                                           \
-        if (s == 1) {                                                                                               \
-            for (; k < w; k++) {                                                                                    \
-                for (npy_intp j = 0; j < count; j++) {                                                              \
-                    z[j] = OF(z[j], t[j + k]);                                                                      \
-                }                                                                                                   \
-            }                                                                                                       \
-        } else {                                                                                                    \
-            for (; k < w; k++) {                                                                                    \
-                for (npy_intp j = 0; j < count; j++) {                                                              \
-                    z[j] = OF(z[j], t[j * s + k]);                                                                  \
-                }                                                                                                   \
-            }                                                                                                       \
+            s == 2 ? NAME(columns_##WHAT##_by)(z, t, count, w, 2, 3) : NAME(columns_##WHAT##_by)(z, t, count, w, s, 3);\
         }                                                                                                           \
     }
 
@@ -127,28 +101,24 @@ TARGET static void NAME(divide)(void *to, const void *from, const void *by, npy_
     }
 }
 
+TARGET static inline __attribute__((always_inline)) void NAME(spread_by)(T *restrict e, const T *restrict v, npy_intp count,
+                                                                         npy_intp s, npy_intp keep)
+{
+    for (npy_intp j = 0; j < count; j++) {
+        for (npy_intp q = 0; q < s; q++) {
+            e[j * s + q] = q < keep ? v[j] : 0;
+        }
+    }
+}
+
 TARGET static void NAME(spread)(void *to, const void *from, npy_intp count, npy_intp s, npy_intp keep)
 {
-    T *restrict e = to;
-    const T *restrict v = from;
     if (s == 1) {
-        memcpy(e, v, sizeof(T) * (size_t)count);
-    } else if (s == 2 && keep == 2) {
-        for (npy_intp j = 0; j < count; j++) {
-            e[2 * j] = v[j];
-            e[2 * j + 1] = v[j];
-        }
+        memcpy(to, from, sizeof(T) * (size_t)count);
     } else if (s == 2) {
-        for (npy_intp j = 0; j < count; j++) {
-            e[2 * j] = v[j];
-            e[2 * j + 1] = 0;
-        }
+        keep == 2 ? NAME(spread_by)(to, from, count, 2, 2) : NAME(spread_by)(to, from, count, 2, 1);
     } else {
-        for (npy_intp j = 0; j < count; j++, e += s) {
-            for (npy_intp q = 0; q < s; q++) {
-                e[q] = q < keep ? v[j] : 0;
-            }
-        }
+        NAME(spread_by)(to, from, count, s, keep);
     }
 }
 
