@@ -511,12 +511,12 @@ class among(rule):  # noqa: N801
 
     Examples
     --------
-    >>> identity, (u, v) = among(P.sinh(x) / P.cosh(x), P.tanh(x), "floats"), T.dscalars("u", "v")
+    >>> identity, (u, v, r) = among(P.sinh(x) / P.cosh(x), P.tanh(x), "floats"), T.dscalars("u", "v", "r")
     >>> print(identity)
     sinh(x) / cosh(x) -> tanh(x)
-    >>> new, = identity.transform((u * T.sinh(v) / (T.cosh(v) * 2)).owner, identity.roots[0])
+    >>> new, = identity.transform((u * T.sinh(v) / (T.cosh(v) * r)).owner, identity.roots[0])
     >>> print(T.pprint(new))
-    ((u * tanh(v)) / TensorConstant{2})
+    ((u * tanh(v)) / r)
     """
 
     def __init__(self, before: Any, after: Any, kinds: str = "", where: Any = None, at: Any = None, seen: Sequence[Any] = ()):
