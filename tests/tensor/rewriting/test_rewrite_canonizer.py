@@ -38,6 +38,16 @@ def test_a_constant_is_put_first_in_the_same_node(dtype):
     fgraph.check_integrity()
 
 
+@pytest.mark.parametrize("make", [lambda r, c: r + c, lambda r, c: r * c])
+def test_a_constant_that_says_the_shape_does_not_become_a_number(make):
+    row = theano.shared(np.full((1, 3), 2.0), broadcastable=(True, False))
+    value = np.full((2, 3), 4.0)
+    np.testing.assert_array_equal(theano.function([], make(row, value))(), make(np.full((1, 3), 2.0), value))
+    x = T.drow()
+    f = theano.function([x], make(x, T.constant(value)))
+    np.testing.assert_array_equal(f([[1, 2, 3]]), make(np.array([[1.0, 2, 3]]), value))
+
+
 def test_a_profile_counts_the_constants_that_are_put_first():
     """Where there is a profile the node is replaced, else it gets other inputs."""
     for profiled in (False, True):

@@ -399,7 +399,8 @@ class AlgebraicCanonizer(LocalOptimizer):
                     return None
                 at = i
         out = node.outputs[0]
-        if not at or not out.clients or self._absorbed_into(out):
+        # A constant of more than one element says the shape of the result, too.
+        if not at or not all(node.inputs[at].type.broadcastable) or not out.clients or self._absorbed_into(out):
             return None
         value, others = self.get_constant(node.inputs[at]), [v for i, v in enumerate(node.inputs) if i != at]
         if value is None:
