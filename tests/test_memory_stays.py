@@ -207,7 +207,7 @@ import theano, theano.tensor as T
 from theano.native.target.cpu import compiler, printer
 from theano.native.optimize import rows
 
-compiler._loaded.most = 4
+compiler.libraries.loaded.most = 4
 printer._printed.most = 5000
 rows.kernel_memo.most = 20
 x = T.dvector()

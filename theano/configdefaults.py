@@ -544,6 +544,13 @@ def _add_modes(add=_add) -> None:
         "What to do when the inference of a shape raises: warn and use a default, or raise.",
     )
     add("on_unused_input", EnumStr("raise", "warn", "ignore"), "What function() does with an unused input.")
+    add(
+        "program_cache",
+        EnumStr("on", "off", "check"),
+        "Keep the programs of functions on disk, so that a graph that was compiled before is not rewritten again until "
+        "somebody looks at it. With 'check' nothing is kept on disk: every graph is compiled, and compared with what this "
+        "process has made of an equal one before.",
+    )
     add("allow_gc", BoolParam(True), "Free intermediate results as soon as they are not needed any more.")
     add(
         "cycle_detection",

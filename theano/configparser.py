@@ -204,6 +204,29 @@ class ConfigParam:
                 self._owner.__dict__[self._key] = self._base
 
 
+def assigned_flags() -> dict[str, Any]:
+    """The values of the flags that the program has assigned, or changes for a while in this thread.
+
+    Examples
+    --------
+    >>> from theano import config
+    >>> with config.change_flags(floatX="float16"):
+    ...     assigned_flags()["floatX"]
+    'float16'
+    """
+    own = getattr(_local, "stacks", {})
+    changed = [p for p in _config_var_list if p.source == "assignment" or (p._active and own.get(p))]
+    return {param.fullname or "": param.val for param in changed}
+
+
+def declared_value(name: str) -> Any:
+    """The value that a flag has without the program: from the environment, a file, or its default."""
+    param = next(p for p in _config_var_list if p.fullname == name)
+    text, _ = _fetch(name)
+    value = (param.default() if callable(param.default) else param.default) if text is UNSET else text
+    return value if value is None else param.convert(value)
+
+
 class EnumStr(ConfigParam):
     """A flag that takes one of a few strings.
 
@@ -837,3 +860,20 @@ class change_flags:
     def __exit__(self, *exc: Any) -> None:
         for param, stack in reversed(self._entered.pop()):
             param._pop(stack)
+
+
+def flags_as(assigned: Mapping[str, Any]) -> change_flags:
+    """Return a context in which the flags are as they were when `assigned_flags` gave `assigned`.
+
+    Examples
+    --------
+    >>> from theano import config
+    >>> with config.change_flags(floatX="float16"):
+    ...     then = assigned_flags()
+    >>> with flags_as(then):
+    ...     config.floatX
+    'float16'
+    """
+    now = assigned_flags()
+    before = {name: assigned[name] if name in assigned else declared_value(name) for name in {**now, **assigned}}
+    return change_flags({name: value for name, value in before.items() if name not in now or now[name] is not value})

@@ -236,7 +236,7 @@ def test_a_full_disk_costs_the_cache_and_not_the_call(tmp_path):
 def test_a_warm_start_reads_few_files_and_runs_no_process(tmp_path):
     finish(start_program(tmp_path))
     program = PROGRAM.replace("import sys", "import sys, time\nimport subprocess\nsubprocess.run = subprocess.Popen = None")
-    program = program.replace("a = np.arange", "compiler._loaded.clear()\nt = time.perf_counter()\ncompiler.load_kernels(kernels)\nprint('seconds', time.perf_counter() - t)\na = np.arange")  # fmt: skip  # noqa: E501
+    program = program.replace("a = np.arange", "compiler.libraries.loaded.clear()\nt = time.perf_counter()\ncompiler.load_kernels(kernels)\nprint('seconds', time.perf_counter() - t)\na = np.arange")  # fmt: skip  # noqa: E501
     out, err = start_program(tmp_path, program).communicate(timeout=60)
     assert "fine" in out, err
     seconds = float(out.split("seconds")[1].split()[0])
@@ -278,7 +278,7 @@ def test_many_kernels_are_compiled_in_rounds_and_what_is_done_is_kept(tmp_path, 
 
     kernels = [kernel(i) for i in range(1000, 1009)]
     monkeypatch.setattr(compiler, "_MOST_IN_A_TEXT", 2)
-    monkeypatch.setattr(compiler, "_loaded", Bounded(100))
+    monkeypatch.setattr(compiler.libraries, "loaded", Bounded(100))
     monkeypatch.setattr(compiler, "core_count", lambda: 2)
     sources, compile_sources = [], compiler.compile_sources
 

@@ -6,21 +6,30 @@ import argparse
 from collections.abc import Sequence
 
 
-def _directories() -> list[str]:
-    """Where kernels are kept, and the modules of Ops with C code."""
+def _directories() -> dict[str, str]:
+    """Where kernels, the modules of Ops with C code and programs are kept, and what to call the files there."""
     from theano.gof import cmodule
     from theano.misc import file_cache as store
 
-    return list(dict.fromkeys([store.cache_directory(), cmodule.modules_directory()]))
+    libraries, programs = (store.cache_directory(), cmodule.modules_directory()), store.programs_directory()
+    return {**dict.fromkeys(libraries, "libraries"), programs: "programs"}
 
 
-def _clear(max_age: float = 0.0) -> int:
+def _in_words(removed: dict[str, int]) -> str:
+    """How many files were removed from each directory."""
+    counts = dict.fromkeys(_directories().values(), 0)
+    for directory, count in removed.items():
+        counts[_directories()[directory]] += count
+    return " and ".join(f"{count} {what}" for what, count in counts.items()) + " removed"
+
+
+def _clear(max_age: float = 0.0) -> dict[str, int]:
     import shutil
 
     from theano.gof import cmodule
     from theano.misc import file_cache as store
 
-    removed = sum(store.clear(directory, max_age) for directory in _directories())
+    removed = {directory: store.clear(directory, max_age) for directory in _directories()}
     if not max_age:
         for directory in cmodule.precompiled_headers():
             shutil.rmtree(directory, ignore_errors=True)
@@ -34,15 +43,15 @@ def cache(action: str) -> int:
     if action == "list":
         for directory in _directories():
             for entry in store.list_entries(directory):
-                what = f"{entry.kernels:>4} kernels" if directory == store.cache_directory() else "     module "
-                print(f"{entry.size:>10,} bytes  {what}  {entry.path}")
+                known = {store.cache_directory(): f"{entry.kernels:>4} kernels", store.programs_directory(): "     program"}
+                print(f"{entry.size:>10,} bytes  {known.get(directory, '     module ')}  {entry.path}")
     elif action == "size":
-        for directory in _directories():
-            print(f"{directory}: {len(store.list_entries(directory))} libraries, {store.cache_size(directory):,} bytes")
+        for directory, what in _directories().items():
+            print(f"{directory}: {len(store.list_entries(directory))} {what}, {store.cache_size(directory):,} bytes")
     elif action == "clear":
-        print(f"{_clear()} libraries removed")
+        print(_in_words(_clear()))
     else:
-        print(f"{sum(store.purge(directory) for directory in _directories())} libraries removed")
+        print(_in_words({directory: store.purge(directory) for directory in _directories()}))
     return 0
 
 
@@ -69,7 +78,7 @@ def theano_cache(argv: Sequence[str] | None = None) -> int:
     elif args.action == "list":
         cache("list")
     elif args.action == "cleanup":
-        print(f"{_clear(config.cmodule.age_thresh_use)} libraries removed")
+        print(_in_words(_clear(config.cmodule.age_thresh_use)))
     elif args.action == "unlock":
         from theano.gof.compilelock import force_unlock
 

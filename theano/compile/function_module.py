@@ -19,7 +19,8 @@ from theano.compile.function_object import DUPLICATE, Function, get_info_on_inpu
 from theano.compile.function_object import _pickle_Function as _pickle_Function
 from theano.compile.io import In, SymbolicInput, SymbolicOutput
 from theano.compile.mode import Mode, get_mode
-from theano.configparser import change_flags, config
+from theano.compile.program_key import program_key
+from theano.configparser import assigned_flags, change_flags, config, flags_as
 from theano.gof import Constant, Container, Variable
 from theano.gof.compilelock import compile_lock
 from theano.gof.copying import deep_copy_op as deep_copy_op
@@ -126,6 +127,7 @@ def std_fgraph(
 
 
 std_fgraph.features = [gof.toolbox.PreserveVariableAttributes]
+_FEATURES = list(std_fgraph.features)
 
 
 def fgraph_updated_vars(fgraph: gof.FunctionGraph, expanded_inputs: list[SymbolicInput]) -> dict[Variable, Variable]:
@@ -200,6 +202,7 @@ def register_checker(checker: Any) -> None:
     ValueError: give all inputs names
     >>> _checkers.remove(names)
     """
+    gof.extensions.note()
     _checkers.append(checker)
 
 
@@ -260,7 +263,7 @@ class FunctionMaker:
     Attributes
     ----------
     fgraph : FunctionGraph
-        The optimized graph.
+        The optimized graph. Where the program was found on disk it is made when it is asked for.
     mode : Mode
         The mode.
     linker : Linker
@@ -338,15 +341,62 @@ class FunctionMaker:
             for spec in inputs
         ]
 
+        self._fgraph: gof.FunctionGraph | None = None
+        self._linker: Any = None
+        self._key: str | None = None
+        self._recalled: Any = None
+        self._flags: dict[str, Any] = {}
         with compile_lock(), garbage_collection_paused():
-            if fgraph is None:
-                fgraph, additional = self._prepare(inputs, outputs, accept_inplace)
-            else:
+            if fgraph is not None:
                 updates = [spec.update for spec in inputs if spec.update is not None]
                 additional = [SymbolicOutput(update, borrow=False) for update in updates]
                 fgraph.profile = None
-            self.fgraph = fgraph
-            self._link(fgraph, mode.linker, outputs + additional)
+                self._link(fgraph, mode.linker, outputs + additional)
+            elif not self._recall():
+                self._complete()
+
+    @property
+    def fgraph(self) -> gof.FunctionGraph:
+        self._complete()
+        return self._fgraph
+
+    @property
+    def linker(self) -> Any:
+        self._complete()
+        return self._linker
+
+    @property
+    def is_recalled(self) -> bool:
+        """Whether the program was found on disk, and nobody has asked for the graph yet."""
+        return self._fgraph is None
+
+    def _recall(self) -> bool:
+        """Look for the program on disk; return whether it is there."""
+        if type(self) is not FunctionMaker or self.profile or config.program_cache == "off":
+            return False
+        if std_fgraph.features != _FEATURES:
+            return False
+        self._key = program_key(self.inputs, self.outputs, self.mode, self.accept_inplace)
+        if self._key is not None:
+            self._recalled = self.mode.linker.recall(self._key)
+            self._flags = assigned_flags()
+        return self._recalled is not None
+
+    def _complete(self) -> None:
+        """Make the optimized graph, with the flags that were set when the maker was made, and give it to the linker."""
+        if self._fgraph is not None:
+            return
+        with compile_lock():
+            if self._fgraph is None:
+                with nullcontext() if self._recalled is None else flags_as(self._flags):
+                    fgraph, additional = self._prepare(self.inputs, self.outputs, self.accept_inplace)
+                    self._link(fgraph, self.mode.linker, self.outputs + additional)
+
+    def computed_outputs(self) -> list[bool]:
+        """Return of each output, updates too, whether it is computed: others are the storage of inputs."""
+        if self._recalled is not None:
+            return list(self._recalled.computed)
+        return [v.owner is not None for v in self.fgraph.outputs]
 
     def __reduce__(self) -> Any:
         arguments = {
@@ -418,14 +468,15 @@ class FunctionMaker:
         linker = linker.clone() if hasattr(linker, "clone") else linker
         no_borrow = [variable for variable, spec in zip(fgraph.outputs, outputs) if not spec.borrow]
         if no_borrow:
-            self.linker = linker.accept(
-                fgraph, no_recycling=infer_reuse_pattern(fgraph, no_borrow), profile=self.profile
-            )
+            linker = linker.accept(fgraph, no_recycling=infer_reuse_pattern(fgraph, no_borrow), profile=self.profile)
         else:
-            self.linker = linker.accept(fgraph, profile=self.profile)
+            linker = linker.accept(fgraph, profile=self.profile)
         if hasattr(linker, "accept_var_updates"):
             # Lets a virtual machine write updates itself.
-            self.linker.accept_var_updates(fgraph_updated_vars(fgraph, self.expanded_inputs))
+            linker.accept_var_updates(fgraph_updated_vars(fgraph, self.expanded_inputs))
+        if self._key is not None:
+            linker.key = self._key
+        self._linker, self._fgraph = linker, fgraph
 
     def create(
         self, input_storage: list[Any] | None = None, trustme: bool = False, storage_map: dict | None = None
@@ -467,9 +518,18 @@ class FunctionMaker:
         with compile_lock(), silent:
             start = time.perf_counter()
             loading = loading_seconds()
-            fn, in_containers, out_containers = self.linker.make_thunk(
-                input_storage=storage_lists, storage_map=storage_map
-            )
+            if self.is_recalled and storage_map is None:
+                fn, in_containers, out_containers = self._recalled.make_thunk(
+                    [spec.variable for spec in self.inputs],
+                    [spec.variable for spec in self.outputs] + [s.update for s in self.inputs if s.update is not None],
+                    storage_lists,
+                    lambda: self.linker,
+                    self.mode.linker.allow_gc,
+                )
+            else:
+                fn, in_containers, out_containers = self.linker.make_thunk(
+                    input_storage=storage_lists, storage_map=storage_map
+                )
             elapsed = time.perf_counter() - start
         if self.profile:
             self.profile.linker_time += elapsed
@@ -558,13 +618,13 @@ def orig_function(
             output_keys=output_keys,
             name=name,
         )
-        stage("compiling", maker.fgraph)
+        if not maker.is_recalled:
+            stage("compiling", maker.fgraph)
         function = maker.create(defaults)
     if profile:
         profile.compile_time += time.perf_counter() - start
         profile.nb_nodes = len(function.maker.fgraph.apply_nodes)
     function.name = name
-    function.maker.fgraph.name = name
     return function
 
 

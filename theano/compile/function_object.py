@@ -276,9 +276,7 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
         ]
         self.n_returned_outputs = len(output_storage) - len(self._updated)
         # The others are the storage of inputs.
-        self._computed_outputs = [
-            container for container, v in zip(output_storage, maker.fgraph.outputs) if v.owner is not None
-        ]
+        self._computed_outputs = [c for c, computed in zip(output_storage, maker.computed_outputs()) if computed]
         self._refeeds = []
         self._may_alias: list[int] = []
 
@@ -307,10 +305,14 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
             self.inv_finder[container] = spec
         self.value = _Values(self)
         self.container = _Containers(self)
-        self.nodes_with_inner_function = _nodes_with_inner_function(maker)
         self._bind_fast_path()
 
     __signature__ = _Signature()
+
+    @property
+    def nodes_with_inner_function(self) -> list[Any]:
+        """The nodes that may hold a function of their own, as loops do."""
+        return _nodes_with_inner_function(self.maker)
 
     @property
     def __name__(self) -> str:
@@ -561,7 +563,7 @@ class Function(engine.current.function_base):  # type: ignore[name-defined]
                 for variable, storage in getattr(fn, "storage_map", {}).items():
                     if not isinstance(variable, Constant) and variable.owner is not None:
                         storage[0] = None
-        for node in self.nodes_with_inner_function:
+        for node in [] if self.maker.is_recalled else self.nodes_with_inner_function:
             # Not by the property `fn`, which would compile it.
             inner = vars(node.op).get("_fn")
             if isinstance(inner, Function):

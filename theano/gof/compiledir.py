@@ -12,7 +12,7 @@ from theano.misc import file_cache
 
 
 def _directories() -> list[str]:
-    return [file_cache.cache_directory(), modules_directory()]
+    return [file_cache.cache_directory(), modules_directory(), file_cache.programs_directory()]
 
 
 def cleanup() -> None:
@@ -35,13 +35,14 @@ def print_title(title: str, overline: str = "", underline: str = "") -> None:
 
 
 def print_compiledir_content() -> None:
-    """Print the libraries of compiled code in ``config.compiledir``: their sizes, how many kernels they hold, their ages."""
+    """Print the files of compiled code in ``config.compiledir``: their sizes, how many kernels they hold, their ages."""
     print_title(f"Theano cache: {config.compiledir}", overline="=", underline="=")
     now = time.time()
-    for directory, title in zip(_directories(), ("Compiled kernels", "Compiled modules of Ops with C code"), strict=True):
+    titles = "Compiled kernels", "Compiled modules of Ops with C code", "Programs of functions"
+    for directory, title in zip(_directories(), titles, strict=True):
         entries = file_cache.list_entries(directory) if os.path.isdir(directory) else []
         print()
-        print_title(f"{title}: {len(entries)} libraries, {sum(e.size for e in entries):,} bytes", underline="+")
+        print_title(f"{title}: {len(entries)} files, {sum(e.size for e in entries):,} bytes", underline="+")
         for entry in entries:
             name, days = os.path.basename(entry.path), (now - entry.used) / 86400
             print(f"{name}  {entry.size:>10,} bytes  {entry.kernels:>4} kernels  used {days:.0f} days ago")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
 from theano.configdefaults import config
-from theano.gof import opt
+from theano.gof import extensions, opt
 from theano.misc.ordered_set import OrderedSet
 
 
@@ -36,6 +36,11 @@ class DB:
 
     #: Counts the registrations in all databases, so that results of queries can be kept.
     changes = 0
+
+    @staticmethod
+    def _has_changed() -> None:
+        DB.changes += 1
+        extensions.note()
 
     def __init__(self) -> None:
         # Tag or name -> the objects that have it, in the order of registration.
@@ -87,7 +92,7 @@ class DB:
         self.__db__[name] = OrderedSet([obj])
         self._names.add(name)
         class_name = getattr(obj, "class_tag", obj.__class__.__name__)
-        DB.changes += 1
+        DB._has_changed()
         if class_name not in self._names:
             self._tag(obj, class_name)
         for tag in tags:
@@ -102,7 +107,7 @@ class DB:
 
     def add_tags(self, name: str, *tags: str) -> None:
         """Give the object registered as `name` more tags."""
-        DB.changes += 1
+        DB._has_changed()
         obj = self[name]
         for tag in tags:
             if tag == name:
@@ -113,7 +118,7 @@ class DB:
 
     def remove_tags(self, name: str, *tags: str) -> None:
         """Take tags from the object registered as `name`."""
-        DB.changes += 1
+        DB._has_changed()
         obj = self[name]
         for tag in tags:
             if tag in self._names:

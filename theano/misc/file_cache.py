@@ -1,7 +1,8 @@
-"""The cache of compiled kernels.
+"""The cache of compiled kernels, and that of programs.
 
 A directory ``kernels`` in ``config.compiledir`` holds shared libraries whose names are the hash of their bytes, and an
-index with one line for each kernel: ``<kernel key> <library name>``. A kernel's key is a hash of everything that
+index with one line for each kernel: ``<kernel key> <library name>``. A directory ``programs`` holds the instructions of
+functions (see :mod:`theano.native.stored`) in the same way, one key a file. A kernel's key is a hash of everything that
 determines its machine code (see :mod:`theano.native.target.cpu.compiler`), so a hit needs no other check than that of the
 library's bytes against its name, which finds truncated and corrupted files. The index is spread over files by the last two
 digits of the keys, so that finding a few kernels among many thousands does not mean reading all lines.
@@ -29,13 +30,14 @@ from theano.process import new_lock, temporary_directory
 
 INDEX = "index-"
 SUFFIX = ".dll" if sys.platform == "win32" else ".so"
+PROGRAM_SUFFIX = ".program"
 
 CLEAN_INTERVAL = 60 * 60 * 24 * 7
 """Seconds between two automatic removals of old libraries."""
 
 _TOUCH_INTERVAL = 60 * 60 * 24
 _LINE = re.compile(rb"([0-9a-f]{32}) ([0-9a-f]{32})\n")
-_LIBRARY = re.compile(r"[0-9a-f]{32}" + re.escape(SUFFIX) + r"\Z")
+_LIBRARY = re.compile(rf"([0-9a-f]{{32}})({re.escape(SUFFIX)}|{re.escape(PROGRAM_SUFFIX)})\Z")
 
 
 class Entry(NamedTuple):
@@ -97,10 +99,13 @@ class KernelCache:
     ----------
     directory
         Where; made, with mode 0700, at the first use. It is not checked again: see :func:`open_cache`.
+    suffix
+        How the names of its files end.
     """
 
-    def __init__(self, directory: str):
+    def __init__(self, directory: str, suffix: str = SUFFIX):
         self.directory = directory
+        self.suffix = suffix
         self._lock = new_lock()
         # Part of the index -> what tells whether its file changed, and its bytes.
         self._parts: dict[str, tuple[tuple[int, int, int], bytes]] = {}
@@ -122,6 +127,12 @@ class KernelCache:
                 if name is not None and self._is_whole(name):
                     found[key] = self._path(name)
             return found
+
+    def read(self, key: str) -> bytes | None:
+        """The bytes of the file of a key; None where it is not there, whole."""
+        with self._lock:
+            name = _find(self._read_part(_part(key)), key)
+            return None if name is None else self._whole(name)
 
     def store(self, data: bytes, keys: Iterable[str]) -> str:
         """Keep a library and the keys of its kernels.
@@ -168,12 +179,12 @@ class KernelCache:
                     counts[name] = counts.get(name, 0) + 1
             result = []
             for file in self._listing():
-                if _LIBRARY.match(file.name):
+                if found := _LIBRARY.match(file.name):
                     try:
                         info = file.stat()
                     except OSError:
                         continue
-                    n = counts.get(file.name.removesuffix(SUFFIX), 0)
+                    n = counts.get(found[1], 0)
                     result.append(Entry(file.path, info.st_size, info.st_mtime, n))
         return sorted(result, key=lambda e: -e.used)
 
@@ -202,12 +213,12 @@ class KernelCache:
             for file in self._listing():
                 try:
                     age = now - file.stat().st_mtime
-                    if _LIBRARY.match(file.name):
+                    if found := _LIBRARY.match(file.name):
                         if age >= max_age:
                             os.unlink(file.path)
                             removed += 1
                         else:
-                            kept.add(file.name.removesuffix(SUFFIX))
+                            kept.add(found[1])
                     elif file.name.startswith("tmp-") and age >= min(max_age, 3600.0):
                         os.unlink(file.path)
                 except OSError:
@@ -235,7 +246,7 @@ class KernelCache:
         return os.path.join(self.directory, file)
 
     def _path(self, name: str) -> str:
-        return self._path_of(name + SUFFIX)
+        return self._path_of(name + self.suffix)
 
     def _listing(self) -> list[os.DirEntry]:
         try:
@@ -284,29 +295,34 @@ class KernelCache:
         self._parts.pop(part, None)
 
     def _is_whole(self, name: str) -> bool:
-        """Whether the library is there and has the bytes that its name says; a spoiled one is removed."""
-        if name in self._verified:
-            return True
+        """Whether the library is there and has the bytes that its name says."""
+        if name not in self._verified:
+            if self._whole(name) is None:
+                return False
+            self._verified.add(name)
+        return True
+
+    def _whole(self, name: str) -> bytes | None:
+        """The bytes of a file, if they are those that its name says; a spoiled one is removed."""
         path = self._path(name)
         try:
             with open(path, "rb") as file:
                 data = file.read()
                 age = time.time() - os.fstat(file.fileno()).st_mtime
         except OSError:
-            return False
+            return None
         if content_name(data) != name:
             try:
                 os.unlink(path)
             except OSError:
                 pass
-            return False
+            return None
         if age > _TOUCH_INTERVAL:
             try:
                 os.utime(path)
             except OSError:
                 pass
-        self._verified.add(name)
-        return True
+        return data
 
 
 _caches: dict[str, KernelCache] = {}
@@ -319,6 +335,13 @@ def cache_directory() -> str:
     from theano.configdefaults import config
 
     return os.path.join(config.compiledir, "kernels")
+
+
+def programs_directory() -> str:
+    """The directory that programs are kept in, by the configuration."""
+    from theano.configdefaults import config
+
+    return os.path.join(config.compiledir, "programs")
 
 
 def open_cache(directory: str | None = None) -> KernelCache:
@@ -350,6 +373,25 @@ def open_cache(directory: str | None = None) -> KernelCache:
             if directory is not None:
                 _caches[directory] = cache
     cache.clean(config.cmodule.age_thresh_use)
+    return cache
+
+
+def open_programs() -> KernelCache | None:
+    """The cache of programs; None where that of kernels cannot be used: without it programs are of no use."""
+    from theano.configdefaults import config
+
+    directory = programs_directory()
+    cache = _caches.get(directory)
+    if cache is None and open_cache().directory == cache_directory():
+        try:
+            os.makedirs(directory, mode=0o700, exist_ok=True)
+            safe = unsafe_reason(directory) is None
+        except OSError:
+            safe = False
+        if safe:
+            with _caches_lock:
+                cache = _caches.setdefault(directory, KernelCache(directory, PROGRAM_SUFFIX))
+            cache.clean(config.cmodule.age_thresh_use)
     return cache
 
 

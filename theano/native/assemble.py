@@ -11,11 +11,13 @@ from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.link import raise_with_op
 from theano.gof.op import registered_c_code
 from theano.native import instructions as vm
+from theano.native import stored
 from theano.native.optimize.fusion import Group, find_groups
 from theano.native.optimize.indexing import fuse_indexing
 from theano.native.optimize.pairs import Pair, find_pairs
 from theano.native.optimize.schedule import Schedule, arrange, can_be_restored, destroyed_roots
 from theano.native.program import CannotLower, Instr, ProgramBuilder, is_tensor_like, lowering_of
+from theano.native.thunk import NativeThunk, Snapshot, Source, restore
 from theano.native.undo import guard_state
 from theano.scalar import Scalar
 from theano.tensor.type_other import MakeSlice
@@ -25,89 +27,21 @@ class NeedsPython(Exception):
     """The graph holds something that only the Python virtual machine runs."""
 
 
-class NativeThunk:
-    """What a compiled graph is called through.
-
-    Attributes
-    ----------
-    program
-        The `_runtime.Program`.
-    nodes
-        The graph's nodes in topological order.
-    storage_map
-        One-element lists of inputs, outputs and constants; intermediate values live in the program only.
-    """
-
-    lazy = False
-    need_update_inputs = False
-
-    def __init__(self, program: Any, nodes: Sequence[Apply], instrs: Sequence[Instr], storage_map: Any,
-                 input_storage: Any, output_storage: Any, allow_gc: bool, array_inputs: Sequence[list[Any]] = (),
-                 on_absent: Callable[[], None] | None = None):
-        self.program = program
-        self.nodes = list(nodes)
-        self.instrs = list(instrs)
-        self.storage_map = storage_map
-        self.inputs = input_storage
-        self.outputs = output_storage
-        self.allow_gc = allow_gc
-        self._array_inputs = array_inputs
-        self._on_absent = on_absent
-
-    def __call__(self) -> None:
-        if self._on_absent is not None and any(storage[0] is None for storage in self._array_inputs):
-            self._on_absent()
-        else:
-            self.program()
-
-    def free(self) -> None:
-        """Give back the memory that is kept between calls."""
-        self.program.free()
-
-    def update_profile(self, profile: Any) -> None:
-        """Add the time that each node took to a profile, and start again from zero."""
-        move_times(self.program, self.instrs, profile)
-
-
-def move_times(program: Any, instrs: Sequence[Instr], profile: Any) -> None:
-    """Add the time that each node of a program took to a profile, and let the program start again from zero."""
-    seconds: dict[Apply, float] = {}
-    calls: dict[Apply, int] = {}
-    for instr, time, count in zip(instrs, program.node_times(), program.node_counts(), strict=True):
-        if instr.node is not None:
-            seconds[instr.node] = seconds.get(instr.node, 0.0) + time
-            calls[instr.node] = max(calls.get(instr.node, 0), count)
-    python = {i.node for i in instrs if isinstance(i.op, vm.Thunk) and not hasattr(i.op.thunk, "cthunk")}
-    for node, time in seconds.items():
-        profile.apply_time[node] = profile.apply_time.get(node, 0.0) + time
-        profile.apply_callcount[node] = profile.apply_callcount.get(node, 0) + calls[node]
-        profile.apply_cimpl[node] = node not in python
-    program.reset_profile()
-
-
 def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: Any, output_storage: Any,
              storage_map: Any) -> NativeThunk:
     """Compile a graph over the given storages."""
-    schedule = arrange(fgraph.inputs, fgraph.outputs, order)
-    fuse = linker.fuse and linker.profile is None
-    lowered = Lowered(fgraph, schedule, storage_map, fuse, for_target=linker.target)
+    lowered = lower_graph(linker, fgraph, order, storage_map)
     builder = lowered.builder
-    number_cells = _unboxed_numbers(builder, [v for v in fgraph.outputs if isinstance(v.type, Scalar)])
-    lowered.take_snapshots(fgraph)
-    if schedule.tail and not lowered.tail_is_preparable():
-        lowered.protect_state(fgraph)
-    instrs = builder.instrs
     report = error_reporter(builder, storage_map)
 
     def on_error(position: int, *error: Any) -> None:
-        for snapshot in lowered.snapshots[:position]:
-            snapshot.restore()
+        restore(lowered.snapshots, position)
         report(position, *error)
 
-    has_state = bool(schedule.destroyed_inputs) or bool(getattr(fgraph, "update_mapping", None))
-    program = builder.build(
+    has_state = bool(lowered.schedule.destroyed_inputs) or bool(getattr(fgraph, "update_mapping", None))
+    build = builder.plan(
         list(zip(lowered.input_cells, input_storage, strict=True)),
-        [(number_cells.get(v, builder.cell(v)), s) for v, s in zip(fgraph.outputs, output_storage, strict=True)],
+        list(zip(lowered.output_cells, output_storage, strict=True)),
         tail_start=lowered.tail_start,
         on_error=on_error,
         serialise=has_state,
@@ -115,13 +49,27 @@ def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: A
         updates=sorted((getattr(fgraph, "update_mapping", None) or {}).items()),
         destroyed=lowered.destroyed_cells,
     )
+    program = builder.target.build(builder, build)
     if linker.profile is not None:
         program.set_profile(True)
-    arrays = [storage for v, storage in zip(fgraph.inputs, input_storage, strict=True) if is_tensor_like(v.type)]
-    on_absent = _without_arrays(linker, fgraph, input_storage, output_storage)
-    return NativeThunk(
-        program, order, instrs, storage_map, input_storage, output_storage, linker.allow_gc, arrays, on_absent
-    )
+    if linker.key is not None:
+        stored.remember(linker.key, fgraph, builder, build)
+    source = Source(linker, fgraph, order, builder.instrs, storage_map)
+    arrays = [is_tensor_like(v.type) for v in fgraph.inputs]
+    return NativeThunk(program, lambda: source, input_storage, output_storage, arrays, linker.allow_gc)
+
+
+def lower_graph(linker: Any, fgraph: Any, order: list[Apply], storage_map: Any) -> Lowered:
+    """Lower a graph for a linker."""
+    schedule = arrange(fgraph.inputs, fgraph.outputs, order)
+    fuse = linker.fuse and linker.profile is None
+    lowered = Lowered(fgraph, schedule, storage_map, fuse, for_target=linker.target)
+    numbers = _unboxed_numbers(lowered.builder, [v for v in fgraph.outputs if isinstance(v.type, Scalar)])
+    lowered.output_cells = [numbers.get(v, lowered.builder.cell(v)) for v in fgraph.outputs]
+    lowered.take_snapshots(fgraph)
+    if schedule.tail and not lowered.tail_is_preparable():
+        lowered.protect_state(fgraph)
+    return lowered
 
 
 def _unboxed_numbers(builder: ProgramBuilder, numbers: Sequence[Variable]) -> dict[Variable, int]:
@@ -134,53 +82,6 @@ def _unboxed_numbers(builder: ProgramBuilder, numbers: Sequence[Variable]) -> di
     return cells
 
 
-def _without_arrays(linker: Any, fgraph: Any, input_storage: Any, output_storage: Any) -> Callable[[], None]:
-    """What runs when an input is None instead of an array: a few Ops take that, all of them in Python."""
-    machines: list[Any] = []
-
-    def run() -> None:
-        if not machines:
-            machines.append(linker.python_thunk(input_storage, output_storage, None)[0])
-        machine = machines[0]
-        try:
-            machine()
-        except Exception:
-            position = getattr(machine, "position_of_error", None)
-            if position is None:
-                raise
-            raise_with_op(machine.nodes[position], machine.thunks[position], storage_map=machine.storage_map)
-        for output, position in (getattr(fgraph, "update_mapping", None) or {}).items():
-            input_storage[position][0] = output_storage[output][0]
-
-    return run
-
-
-class Snapshot:
-    """The state of an object that a program changes in place, kept to be put back should the program fail.
-
-    Parameters
-    ----------
-    type_
-        A Type with the methods `get_state` and `set_state`.
-    changers
-        The Ops of the program that change the object.
-    """
-
-    def __init__(self, type_: Any, changers: Sequence[Any]):
-        self.type = type_
-        self.changers = changers
-        self.value: Any = None
-        self.state: Any = None
-
-    def take(self, value: Any) -> None:
-        """Remember the state of `value`."""
-        self.value, self.state = value, self.type.get_state(value, self.changers)
-
-    def restore(self) -> None:
-        """Put the object back into the state that it had."""
-        self.type.set_state(self.value, self.state)
-
-
 class Lowered:
     """The instructions of a schedule.
 
@@ -188,6 +89,8 @@ class Lowered:
     ----------
     snapshots
         What the first instructions remember, one each.
+    output_cells
+        The cells of what the graph's storages get.
     """
 
     def __init__(self, fgraph: Any, schedule: Schedule, storage_map: Any, fuse: bool,
@@ -206,6 +109,7 @@ class Lowered:
         self.input_cells = [builder.cell(variable) for variable in fgraph.inputs]
         self._tail_start: int | None = None
         self.snapshots: list[Snapshot] = []
+        self.output_cells: list[int] = []
         tail = set(schedule.tail)
         self._lower([n for n in schedule.regions[TOP] if n not in tail])
         if tail:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -31,6 +33,11 @@ class NativeLinker(LocalLinker):
     target : str
         What runs the program: ``"cpu"``, or ``"reference"``, which is NumPy and slow, for comparison.
 
+    Attributes
+    ----------
+    key : str or None
+        Under which the program of the graph is kept; see `theano.native.stored`.
+
     Notes
     -----
     Without the compiled runtime, or without a compiler for kernels that are not in the cache, the graph runs on
@@ -45,6 +52,7 @@ class NativeLinker(LocalLinker):
         self.fgraph = None
         self.no_recycling: Sequence[Variable] = ()
         self.profile = None
+        self.key: str | None = None
 
     def clone(self, allow_gc: bool | None = None, fuse: bool | None = None) -> NativeLinker:
         """A linker of the same kind, without graph."""
@@ -60,6 +68,18 @@ class NativeLinker(LocalLinker):
         self.no_recycling = no_recycling or ()
         self.profile = profile
         return self
+
+    def settings(self) -> tuple[Any, ...] | None:
+        """What two linkers that make the same programs have in common; None where programs are not kept."""
+        if type(self) is not NativeLinker or self._scheduler is not None or self.target != "cpu" or not runs_natively():
+            return None
+        return "native", self.allow_gc, self.fuse, _machine()
+
+    def recall(self, key: str) -> Any:
+        """The program that was kept for a key, as a `theano.native.stored.Recalled`, or None."""
+        from theano.native.stored import recall
+
+        return recall(key)
 
     def make_thunk(self, input_storage: Any = None, output_storage: Any = None, storage_map: Any = None,
                    **kwargs: Any) -> tuple[Any, list[Container], list[Container]]:
@@ -134,6 +154,18 @@ class NativeLinker(LocalLinker):
         return linker.accept(self.fgraph, self.no_recycling, self.profile).make_thunk(
             input_storage=input_storage, output_storage=output_storage, storage_map=storage_map
         )
+
+
+@functools.cache
+def _machine() -> tuple[Any, ...]:
+    """What tells the runtime from others, and the CPU from those that other kernels are compiled for."""
+    info = os.stat(_runtime.__file__)
+    processor = _runtime.cpu_info()
+    if processor is None:
+        from theano.native.target.cpu.compiler import cpu_fingerprint
+
+        processor = cpu_fingerprint()
+    return _runtime.__file__, info.st_size, info.st_mtime_ns, processor
 
 
 _warned = threading.Event()

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from theano.gof import extensions
 from theano.gof.graph import Apply, Constant, Variable
 from theano.native import instructions as vm
 from theano.native import ir
@@ -50,10 +51,6 @@ class PendingKernel(NamedTuple):
 
     number: int
 
-    def resolve(self, kernels: Sequence[Any]) -> Any:
-        """The kernel itself."""
-        return kernels[self.number]
-
 
 class PendingProgram(NamedTuple):
     """Stands in an instruction's params for a nested program, whose kernels are compiled with those of the outer one.
@@ -65,7 +62,7 @@ class PendingProgram(NamedTuple):
     inputs, outputs
         Its cells.
     on_error
-        See `ProgramBuilder.build`.
+        See `ProgramBuilder.plan`.
     when_built
         What is called with the program when it is there.
     """
@@ -76,15 +73,10 @@ class PendingProgram(NamedTuple):
     on_error: Callable[..., Any]
     when_built: Callable[[Any], None] | None = None
 
-    def resolve(self, kernels: Sequence[Any]) -> Any:
-        """The program itself."""
+    def plan(self) -> Build:
+        """What the program is made of; it has no storages."""
         inputs = [(cell, [None]) for cell in self.inputs]
-        program = self.builder.build(
-            inputs, [(cell, None) for cell in self.outputs], on_error=self.on_error, kernels=kernels
-        )
-        if self.when_built is not None:
-            self.when_built(program)
-        return program
+        return self.builder.plan(inputs, [(cell, None) for cell in self.outputs], on_error=self.on_error, kernels=())
 
 
 def cell_spec(type_: Any) -> tuple[Any, ...]:
@@ -102,7 +94,7 @@ def is_tensor_like(type_: Any) -> bool:
 
 
 class Build(NamedTuple):
-    """What a program is made of besides its builder's instructions; see `ProgramBuilder.build`."""
+    """What a program is made of besides its builder's instructions; see `ProgramBuilder.plan`."""
 
     inputs: Sequence[tuple[int, list[Any]]]
     outputs: Sequence[tuple[int, list[Any] | None]]
@@ -279,12 +271,6 @@ class ProgramBuilder:
                 read.update(instr.ins)
         return self.replace_instrs(gone)
 
-    def resolved(self, op: vm.Instruction, kernels: Sequence[Any]) -> tuple[Any, ...]:
-        """The params of an instruction, with the kernel or program that was pending."""
-        if op and isinstance(op[0], PendingKernel | PendingProgram):
-            return (op[0].resolve(kernels), *op[1:])
-        return op
-
     def shown(self) -> list[tuple[int, ...]]:
         """For each instruction the inputs of its node that other instructions of the node read: a message about its failure
         tells of them, though it works on what was made of them, or prepares what works on them.
@@ -310,7 +296,7 @@ class ProgramBuilder:
                     frees[position].append(cell)
         return frees
 
-    def build(
+    def plan(
         self,
         inputs: Sequence[tuple[int, list[Any]]],
         outputs: Sequence[tuple[int, list[Any] | None]],
@@ -321,8 +307,8 @@ class ProgramBuilder:
         updates: Sequence[tuple[int, int]] = (),
         destroyed: frozenset[int] = frozenset(),
         kernels: Sequence[Any] | None = None,
-    ) -> Any:
-        """Make the program.
+    ) -> Build:
+        """What the program is made of besides the instructions; kernels are compiled.
 
         Parameters
         ----------
@@ -345,8 +331,11 @@ class ProgramBuilder:
         """
         if kernels is None:
             kernels = self.target.load_kernels(self.kernels)
-        build = Build(inputs, outputs, kernels, tail_start, on_error, serialise, keep_values, updates, destroyed)
-        return self.target.build(self, build)
+        return Build(inputs, outputs, kernels, tail_start, on_error, serialise, keep_values, updates, destroyed)
+
+    def build(self, *args: Any, **kwargs: Any) -> Any:
+        """Make the program; takes what `plan` takes."""
+        return self.target.build(self, self.plan(*args, **kwargs))
 
 
 Lowering = Callable[[ProgramBuilder, Apply], None]
@@ -366,6 +355,8 @@ def lowers(*op_classes: type, target: str | None = None) -> Callable[[Lowering],
     target
         The target that it is for; None: each that has none of its own.
     """
+
+    extensions.note()
 
     def register(function: Lowering) -> Lowering:
         for op_class in op_classes:

@@ -166,7 +166,7 @@ class Composite(ScalarOp):
     Composite{((i0 + i1) * i0)}
     """
 
-    init_param = ("inputs", "outputs")
+    init_param = key_state = ("inputs", "outputs")
 
     def __init__(self, inputs: Sequence[Variable], outputs: Sequence[Variable]) -> None:
         if len(set(inputs)) != len(inputs):

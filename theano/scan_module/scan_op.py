@@ -137,6 +137,8 @@ class Scan(ScanLayout, Op):
     inplace: bool
     # Rewrites of the loop see in ``out[1:][-1]`` that only the last value is wanted.
     keep_slices = True
+    # For `theano.compile.program_key`.
+    key_state = (*_DEFAULTS, "inputs", "outputs")
     _scan_savemem_visited = False
 
     def __init__(

@@ -18,6 +18,7 @@ from theano.native.program import (
     is_tensor_like,
     lowers,
 )
+from theano.native.thunk import StepErrors, move_times
 from theano.scan_module.scan_op import Scan
 
 
@@ -49,7 +50,7 @@ def lower_scan(builder: ProgramBuilder, node: Apply) -> None:
     profile = _StepProfile(op.step_profile, inner.instrs) if op.profile else None
     loop = vm.Scan(
         PendingProgram(inner, inputs, outputs, _inner_errors(inner), None if profile is None else profile.watch),
-        _step_reporter(op.name),
+        StepErrors(op.name),
         profile,
         str(op),
         op.n_seqs,
@@ -193,19 +194,6 @@ def _inner_errors(inner: ProgramBuilder) -> Callable[..., Any]:
     return error_reporter(inner, {})
 
 
-def _step_reporter(name: str | None) -> Callable[..., Any]:
-    """What the instruction calls when a step fails."""
-
-    def on_error(step: int, steps: int, exc_type: Any, exc_value: Any, trace: Any) -> None:
-        from theano.gof.run_errors import _add_text
-
-        if isinstance(exc_value, Exception):
-            _add_text(exc_value, f"\nThis was raised by step {step} (counted from 0) of {steps} of the scan {name}.")
-        raise exc_value.with_traceback(trace)
-
-    return on_error
-
-
 class _StepProfile:
     """Takes over into a profile, after each run of a loop, what its steps cost.
 
@@ -228,8 +216,6 @@ class _StepProfile:
         program.set_profile(True)
 
     def __call__(self, steps: int, seconds: float) -> None:
-        from theano.native.assemble import move_times
-
         stats = self.stats
         stats.callcount += 1
         stats.nbsteps += steps

@@ -13,6 +13,7 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from theano.gof import extensions
 from theano.gof.graph import Constant, Variable
 from theano.gof.memo import ById
 from theano.gof.opt import LocalOptimizer
@@ -117,6 +118,7 @@ class AlgebraicCanonizer(LocalOptimizer):
 
         Where `below` is given, it changes nothing unless something in ``denum`` is computed by one of these Ops.
         """
+        extensions.note()
         self.external_simplifiers.append((simplifier, reason))
         self._simplified = None if below is None or self._simplified is None else self._simplified.union(below)
 

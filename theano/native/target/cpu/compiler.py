@@ -12,20 +12,17 @@ import os
 import re
 import shlex
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any
 
-from theano.gof.loading import timed_loading
-from theano.gof.memo import Bounded
 from theano.misc import file_cache as kernel_cache
 from theano.native import ir
 from theano.native.runtime_build import load_runtime
-from theano.native.target.cpu import printer
+from theano.native.target.cpu import libraries, printer
 from theano.native.target.cpu.toolchain import Compiler, find_compiler
 from theano.native.threads import core_count
-from theano.process import new_lock
 
 HEADERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "include")
 
@@ -126,7 +123,7 @@ def compile_flags(compiler: Compiler) -> list[str]:
     return flags + shlex.split(config.gcc.cxxflags)
 
 
-def load_kernels(kernels: Sequence[ir.Kernel]) -> list[Any]:
+def load_kernels(kernels: Sequence[ir.Kernel]) -> libraries.Kernels:
     """Compile what the cache lacks, all together, and load all.
 
     Parameters
@@ -136,7 +133,7 @@ def load_kernels(kernels: Sequence[ir.Kernel]) -> list[Any]:
 
     Returns
     -------
-    list
+    Kernels
         A ``_runtime.Kernel`` for each.
 
     Raises
@@ -148,16 +145,15 @@ def load_kernels(kernels: Sequence[ir.Kernel]) -> list[Any]:
     IRError
         A kernel breaks a rule of the IR.
     """
-    runtime = load_runtime()
-    if runtime is None:
+    if load_runtime() is None:
         raise CompilerMissing("the runtime of the native engine is not available")
     compiler = find_compiler()
     if compiler is None:
         raise CompilerMissing("no C compiler was found, or config.cxx is empty")
     printed = [printer.print_kernel(kernel) for kernel in kernels]
     keys = [blake2b(p.text.encode(), key=_salt(compiler, p.headers), digest_size=16).hexdigest() for p in printed]
-    libraries = _libraries(runtime, compiler, dict(zip(keys, printed, strict=True)))
-    return [_make(runtime, libraries[key], key, k, p) for key, k, p in zip(keys, kernels, printed, strict=True)]
+    found = _libraries(compiler, dict(zip(keys, printed, strict=True)))
+    return libraries.Kernels(found, map(_form, keys, kernels, printed))
 
 
 def kernel_source(kernels: Sequence[ir.Kernel]) -> str:
@@ -178,66 +174,41 @@ def _salt_with(compiler: Compiler, headers: tuple[str, ...], extra_flags: str) -
     return blake2b(text.encode(), digest_size=32).digest()
 
 
-# From key to library, in bytes of their files. One that falls out stays loaded while a program has kernels of it.
-_loaded = Bounded(8_000_000)
-_compile_lock = new_lock()
+_compile_lock = libraries.lock
 
 
-def _in_memory(keys: Iterable[str]) -> dict[str, Any]:
-    libraries = [(key, _loaded.get(key)) for key in keys]
-    return {key: library for key, library in libraries if library is not None}
-
-
-def _libraries(runtime: Any, compiler: Compiler, wanted: dict[str, printer.Printed]) -> dict[str, Any]:
+def _libraries(compiler: Compiler, wanted: dict[str, printer.Printed]) -> dict[str, Any]:
     """From key to the library that has the kernel."""
-    found = _in_memory(wanted)
+    found = libraries.find(wanted)
     if len(found) < len(wanted):
         with _compile_lock:
-            found.update(_in_memory(wanted))
+            found.update(libraries.find([key for key in wanted if key not in found]))
             missing = {key: printed for key, printed in wanted.items() if key not in found}
-            cache = kernel_cache.open_cache()
-            libraries: dict[str, Any] = {}
-            for key, path in cache.lookup(missing).items():
-                try:
-                    size = 0
-                    if path not in libraries:
-                        libraries[path] = _load(runtime, path)
-                        size = os.path.getsize(path)
-                except OSError:
-                    continue
-                found[key] = _loaded.keep(key, libraries[path], size)
-                del missing[key]
             if missing:
-                found.update(_compile_missing(runtime, compiler, cache, missing))
+                found.update(_compile_missing(compiler, missing))
     return found
 
 
-def _compile_missing(
-    runtime: Any, compiler: Compiler, cache: kernel_cache.KernelCache, missing: dict[str, printer.Printed]
-) -> dict[str, Any]:
+def _compile_missing(compiler: Compiler, missing: dict[str, printer.Printed]) -> dict[str, Any]:
     found: dict[str, Any] = {}
+    cache = kernel_cache.open_cache()
     for groups in _share_out(missing):
         sources = [printer.translation_unit([("tk_" + key, missing[key]) for key in group]) for group in groups]
         for group, data in zip(groups, compile_sources(compiler, sources), strict=True):
-            library = _keep(runtime, cache, data, group)
-            found.update((key, _loaded.keep(key, library, len(data) // len(group))) for key in group)
+            library = _keep(cache, data, group)
+            found.update((key, libraries.loaded.keep(key, library, len(data) // len(group))) for key in group)
     return found
 
 
-def _load(runtime: Any, path: str) -> Any:
-    with timed_loading():
-        return runtime.load_library(path)
-
-
-def _keep(runtime: Any, cache: kernel_cache.KernelCache, data: bytes, keys: list[str]) -> Any:
+def _keep(cache: kernel_cache.KernelCache, data: bytes, keys: list[str]) -> Any:
     """Store a library and load it."""
     try:
-        return _load(runtime, cache.store(data, keys))
+        return libraries.load(cache.store(data, keys))
     except OSError as exc:
         # A full disk, a directory made read-only, a mount without the right to execute.
         cache = kernel_cache.temporary_cache(f"the cache of compiled kernels {cache.directory!r} cannot be used: {exc}")
         try:
-            return _load(runtime, cache.store(data, keys))
+            return libraries.load(cache.store(data, keys))
         except OSError as problem:
             raise CompileError(f"the compiled kernels cannot be loaded: {problem}") from problem
 
@@ -343,16 +314,14 @@ def _error_text(command: Sequence[str], source: str, stderr: str, code: int) -> 
     return f"the compiler failed with status {code}\n{shlex.join(command)}\n{stderr.strip()[:4000]}\n{excerpt}"
 
 
-def _make(runtime: Any, library: Any, key: str, kernel: ir.Kernel, printed: printer.Printed) -> Any:
+def _form(key: str, kernel: ir.Kernel, printed: printer.Printed) -> libraries.Form:
     inputs = tuple(
         (_typenum(op.dtype), op.rank, tuple(op.axis_of(d) for d in range(kernel.ndim)), op.broadcast, op.position)
         for op in kernel.inputs
     )
     outputs = tuple((_typenum(out.dtype), out.dims, out.alias) for out in kernel.outputs)
     ordered = any(stage.index is not None for stage in kernel.stages)
-    return runtime.Kernel(
-        library, "tk_" + key, kernel.n_outer, kernel.n_inner, inputs, outputs, kernel.nonempty, ordered, printed.cost
-    )
+    return libraries.Form(key, kernel.n_outer, kernel.n_inner, inputs, outputs, kernel.nonempty, ordered, printed.cost)
 
 
 @cache

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from theano.native import ir
-from theano.native.fastcall import _runtime
-from theano.native.program import Build, ProgramBuilder
+from theano.native.program import Build, PendingKernel, PendingProgram, ProgramBuilder
 from theano.native.target.base import Limits, Target
+from theano.native.target.cpu.form import Form, Nested, Step
 from theano.native.target.cpu.printer import COSTS, GUARDED, called_functions
-from theano.native.threads import apply_thread_count
 
 
 class CPU(Target):
@@ -37,29 +37,49 @@ class CPU(Target):
         return load_kernels(kernels)
 
     def build(self, builder: ProgramBuilder, build: Build) -> Any:
-        shown = builder.shown()
-        kept = {cell for cell, _ in (*build.inputs, *builder.constants, *build.outputs)}
-        frees = [[]] * len(builder.instrs) if build.keep_values else builder.last_uses(kept, shown)
-        instrs = []
-        for position, (instr, free) in enumerate(zip(builder.instrs, frees, strict=True)):
-            params = builder.resolved(instr.op, build.kernels)
-            instrs.append((instr.op.name, instr.ins, instr.outs, params, position, tuple(free), shown[position]))
-        apply_thread_count(_runtime)
-        return _runtime.Program(
-            builder.cells,
-            instrs,
-            len(instrs) if build.tail_start is None else build.tail_start,
-            [(cell, storage, cell in build.destroyed) for cell, storage in build.inputs],
-            builder.constants,
-            list(build.outputs),
-            list(build.updates),
-            on_error=build.on_error,
-            serialise=build.serialise,
-            end=-1 if builder.end is None else builder.end,
-        )
+        storages = [storage for _, storage in build.inputs], [storage for _, storage in build.outputs]
+        return form(builder, build).realised(build.kernels, *storages, build.on_error)
 
     def is_cheap(self, op: Any) -> bool:
         return super().is_cheap(op) and GUARDED.isdisjoint(self.functions_of(op))
 
     def runs_again(self, statements: Iterable[ir.Statement]) -> bool:
         return any(not GUARDED.isdisjoint(called_functions(s)) for s in statements)
+
+
+def form(builder: ProgramBuilder, build: Build) -> Form:
+    """The instructions of a builder as the runtime takes them."""
+    shown = builder.shown()
+    kept = {cell for cell, _ in (*build.inputs, *builder.constants, *build.outputs)}
+    frees = [[]] * len(builder.instrs) if build.keep_values else builder.last_uses(kept, shown)
+    steps = []
+    for instr, free, tells in zip(builder.instrs, frees, shown, strict=True):
+        params: tuple[Any, ...] = tuple([_plain(value) for value in instr.op])
+        first = instr.op[0] if params else None
+        kernel = first.number if isinstance(first, PendingKernel) else None
+        nested = _nested(first) if isinstance(first, PendingProgram) else None
+        if kernel is not None or nested is not None:
+            params = params[1:]
+        steps.append(Step(instr.op.name, instr.ins, instr.outs, params, kernel, nested, tuple(free), tells))
+    return Form(
+        builder.cells,
+        steps,
+        len(steps) if build.tail_start is None else build.tail_start,
+        [(cell, cell in build.destroyed) for cell, _ in build.inputs],
+        builder.constants,
+        [cell for cell, _ in build.outputs],
+        list(build.updates),
+        build.serialise,
+        -1 if builder.end is None else builder.end,
+    )
+
+
+def _nested(pending: PendingProgram) -> Nested:
+    return Nested(form(pending.builder, pending.plan()), pending.on_error, pending.when_built)
+
+
+def _plain(value: Any) -> Any:
+    """Members of enumerations as numbers."""
+    if isinstance(value, enum.IntEnum):
+        return int(value)
+    return tuple([_plain(v) for v in value]) if type(value) is tuple else value

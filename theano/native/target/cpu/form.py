@@ -1,0 +1,118 @@
+"""A program as plain data: what the runtime takes, but for kernels, storages and functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from theano.native.fastcall import _runtime
+from theano.native.threads import apply_thread_count
+
+Errors = Callable[[tuple[int, ...]], Callable[..., Any]]
+
+
+class Step(NamedTuple):
+    """An instruction.
+
+    Parameters
+    ----------
+    name, ins, outs, params
+        As of `theano.native.program.Instr`; of a pending kernel or program the first of `params` is missing.
+    kernel
+        The number of the kernel that is the first param.
+    nested
+        The program that is the first param.
+    frees
+        The cells whose value nobody reads after it.
+    shown
+        The cells that a message about its failure tells of besides its inputs.
+    """
+
+    name: str
+    ins: tuple[int, ...]
+    outs: tuple[int, ...]
+    params: tuple[Any, ...]
+    kernel: int | None
+    nested: Nested | Form | None
+    frees: tuple[int, ...]
+    shown: tuple[int, ...]
+
+
+class Form(NamedTuple):
+    """A program; see `theano.native.program.Build`.
+
+    Parameters
+    ----------
+    inputs
+        Of each its cell, and whether it is written to.
+    end
+        Where the instructions begin that run only after a failure, or -1.
+    """
+
+    cells: list[tuple[Any, ...]]
+    steps: list[Step]
+    tail_start: int
+    inputs: list[tuple[int, bool]]
+    constants: list[tuple[int, Any]]
+    outputs: list[int]
+    updates: list[tuple[int, int]]
+    serialise: bool
+    end: int
+
+    def realised(self, kernels: Sequence[Any], inputs: Sequence[list[Any]], outputs: Sequence[list[Any] | None],
+                 on_error: Callable[..., Any] | None, errors: Errors | None = None, path: tuple[int, ...] = ()) -> Any:
+        """The `_runtime.Program`.
+
+        Parameters
+        ----------
+        inputs, outputs
+            Their storages.
+        on_error
+            What is called when an instruction fails.
+        errors
+            Where nested programs do not bring it along: from their `path`, the positions of the steps that they are in, to
+            what is called when one of their instructions fails.
+        """
+        instrs = []
+        for position, step in enumerate(self.steps):
+            params, nested = step.params, step.nested
+            if step.kernel is not None:
+                params = (kernels[step.kernel], *params)
+            elif isinstance(nested, Nested):
+                params = (nested.realised(kernels), *params)
+            elif nested is not None:
+                where = (*path, position)
+                params = (nested.alone(kernels, errors(where), errors, where), *params)
+            instrs.append((step.name, step.ins, step.outs, params, position, step.frees, step.shown))
+        apply_thread_count(_runtime)
+        return _runtime.Program(
+            self.cells,
+            instrs,
+            self.tail_start,
+            [(cell, storage, destroyed) for (cell, destroyed), storage in zip(self.inputs, inputs, strict=True)],
+            self.constants,
+            list(zip(self.outputs, outputs, strict=True)),
+            self.updates,
+            on_error=on_error,
+            serialise=self.serialise,
+            end=self.end,
+        )
+
+    def alone(self, kernels: Sequence[Any], on_error: Callable[..., Any], *errors: Any) -> Any:
+        """The `_runtime.Program` over storages of its own."""
+        return self.realised(kernels, [[None] for _ in self.inputs], [None] * len(self.outputs), on_error, *errors)
+
+
+class Nested(NamedTuple):
+    """A program within another one, and the functions that go with it."""
+
+    form: Form
+    on_error: Callable[..., Any]
+    when_built: Callable[[Any], None] | None = None
+
+    def realised(self, kernels: Sequence[Any]) -> Any:
+        """The `_runtime.Program`."""
+        program = self.form.alone(kernels, self.on_error)
+        if self.when_built is not None:
+            self.when_built(program)
+        return program
