@@ -1,9 +1,8 @@
 """What decides the program of a function, as a key: its graph, its mode, the flags, this package.
 
 Two functions of one key may run the same program. A key is made only where all that has a say is known to this package: graphs of
-its own Ops, rewritten by its own rewrites. An Op says what it is made of by ``__props__``, else by ``key_state`` (names of
-attributes, of which ``inputs`` and ``outputs`` are an inner graph), else by all its public attributes but its name; what those may
-be is told by `_Graphs.plain`.
+its own Ops, rewritten by its own rewrites. An Op says what it is made of by ``__props__``, else by ``key_state`` (attributes, of
+which ``inputs`` and ``outputs`` are an inner graph), else by all its public attributes but its name.
 """
 
 from __future__ import annotations

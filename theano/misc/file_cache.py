@@ -19,7 +19,6 @@ import os
 import re
 import stat
 import sys
-import tempfile
 import time
 import warnings
 from collections.abc import Collection, Iterable
@@ -150,7 +149,7 @@ class KernelCache:
         name = content_name(data)
         path = self._path(name)
         with self._lock:
-            handle, temporary = tempfile.mkstemp(prefix="tmp-", dir=self.directory)
+            handle, temporary = self._temporary()
             try:
                 with os.fdopen(handle, "wb") as file:
                     file.write(data)
@@ -242,6 +241,12 @@ class KernelCache:
         except OSError:
             pass
 
+    def _temporary(self) -> tuple[int, str]:
+        """A new file, open, and its path; what finds kernels needs no such module."""
+        import tempfile
+
+        return tempfile.mkstemp(prefix="tmp-", dir=self.directory)
+
     def _path_of(self, file: str) -> str:
         return os.path.join(self.directory, file)
 
@@ -288,7 +293,7 @@ class KernelCache:
 
     def _write_part(self, part: str, index: dict[str, str]) -> None:
         lines = "".join(f"{key} {name}\n" for key, name in index.items()).encode()
-        handle, temporary = tempfile.mkstemp(prefix="tmp-", dir=self.directory)
+        handle, temporary = self._temporary()
         with os.fdopen(handle, "wb") as file:
             file.write(lines)
         os.replace(temporary, self._path_of(INDEX + part))

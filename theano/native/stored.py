@@ -213,11 +213,11 @@ class _Writer(pickle.Pickler):
     """Writes plain values, arrays, and what this package, NumPy and the builtins define; bytes are equal for equal values."""
 
     def reducer_override(self, value: Any) -> Any:
-        cls = value if isinstance(value, type) else type(value)
-        module = getattr(value, "__module__", None) or cls.__module__
         if isinstance(value, Apply | Variable) and not isinstance(value, Constant):
             raise pickle.PicklingError("a part of the graph")
-        if cls.__module__.partition(".")[0] not in _OURS or str(module).partition(".")[0] not in _OURS:
+        # Of functions and classes their own module, of others that of their class.
+        named = value if getattr(value, "__qualname__", None) and getattr(value, "__module__", None) else type(value)
+        if named.__module__.partition(".")[0] not in _OURS:
             raise pickle.PicklingError(f"{value!r} is of nobody that is known")
         return NotImplemented
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import importlib
+from typing import TYPE_CHECKING
 
-from theano.native.target.base import Target
+if TYPE_CHECKING:
+    from theano.native.target.base import Target
 
 TARGETS = {
     "cpu": "theano.native.target.cpu.machine:CPU",
