@@ -153,6 +153,9 @@ def measure(graph: str, size: int, library: str, mode: str | None = None) -> tup
     """Seconds from the graph to the first result in this process, by the clock and of processors."""
     lib = importlib.import_module(library)
     T = importlib.import_module(f"{library}.tensor")
+    if hasattr(lib.config, "program_cache"):
+        # What others do each time: rewriting, and finding what is compiled.
+        lib.config.program_cache = "off"
     sys.setrecursionlimit(1_000_000)
     # A first small function pays for what is imported on demand.
     x = T.dmatrix()

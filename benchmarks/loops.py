@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import ctypes
-import os
-import pathlib
-import statistics
-import subprocess
-import sys
-import tempfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from benchmarks import training_in_c
+from benchmarks import first_result, training_in_c
 from benchmarks.harness import compile_c, importable, row
-
-ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 STEPS = 100_000
 LSTM = (100, 32, 256)
@@ -388,37 +380,15 @@ LIMITS = {
     ("scan in a scan in a scan", "empty"): 2.0,
     ("ten stacked LSTMs", "empty"): 6.0,
 }
-RUNS = 3
-
-
-def run(setup: str, build: str, cache: str) -> float:
-    """Seconds that a fresh interpreter prints."""
-    env = dict(os.environ, PYTHONPATH=str(ROOT), THEANO_FLAGS=f"base_compiledir={cache}")
-    code = TIME.format(setup=setup, build=build)
-    done = subprocess.run([sys.executable, "-c", code], env=env, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    return float(done.stdout.split()[-1])
 
 
 def compiling_rows(threads: int) -> Iterator[dict[str, Any]]:
-    for what, code in COMPILED.items():
-        times: dict[str, list[float]] = {"empty": [], "warm": [], "JAX": []}
-        for _ in range(RUNS):
-            with tempfile.TemporaryDirectory() as cache:
-                times["empty"].append(run(*code, cache))
-                times["warm"].append(run(*code, cache))
-                if what == "LSTM step" and importable("jax"):
-                    times["JAX"].append(run(*JAX_LSTM, cache))
-        for state in ("empty", "warm"):
-            seconds = statistics.median(times[state])
-            result: dict[str, Any] = {"case": f"{what}: graph to first result, {state} cache", "threads": threads,
-                                      "times": {"Theano": seconds}, "checks": {}}
-            limit = LIMITS.get((what, state))
-            if limit is not None:
-                result["checks"]["seconds"] = [seconds, limit]
-            if times["JAX"] and state == "empty":
-                result["times"]["JAX"] = statistics.median(times["JAX"])
-                result["checks"]["/ JAX"] = [statistics.median(a / b for a, b in zip(times["empty"], times["JAX"])), 1.0]
-            yield result
+    for what, (setup, build) in COMPILED.items():
+        contenders = {"Theano": TIME.format(setup=setup, build=build)}
+        if what == "LSTM step" and importable("jax"):
+            contenders["JAX"] = TIME.format(setup=JAX_LSTM[0], build=JAX_LSTM[1])
+        limits = {state: limit for (model, state), limit in LIMITS.items() if model == what}
+        yield from first_result.rows_of(what, threads, first_result.with_empty_and_warm_cache(contenders), limits)
 
 
 # ---- memory

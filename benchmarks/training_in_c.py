@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -143,8 +144,17 @@ void lstm(gemm_t *gemm, const float *restrict x, const float *restrict w, const 
 
 
 def library(threads: int, source: str) -> Any:
+    """The compiled C. The threads of its loops sleep when these are done: they would keep OpenBLAS's own from the cores."""
     pragma = '_Pragma("omp parallel for")' if threads > 1 else ""
-    return compile_c(HEAD.format(pragma=pragma) + source, "-ffast-math", *(["-fopenmp"] if threads > 1 else []))
+    waiting = os.environ.get("OMP_WAIT_POLICY")
+    # Read when gcc's library of OpenMP is loaded; PyTorch has one of its own.
+    os.environ["OMP_WAIT_POLICY"] = "passive"
+    try:
+        return compile_c(HEAD.format(pragma=pragma) + source, "-ffast-math", *(["-fopenmp"] if threads > 1 else []))
+    finally:
+        del os.environ["OMP_WAIT_POLICY"]
+        if waiting is not None:
+            os.environ["OMP_WAIT_POLICY"] = waiting
 
 
 def logistic(x: np.ndarray, y: np.ndarray, w: np.ndarray) -> tuple[Callable[[], None], list[np.ndarray]]:
