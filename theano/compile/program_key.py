@@ -120,14 +120,13 @@ class _Graphs:
         self._told: dict[Any, int] = {}
         self._bytes = 0
 
-    def number(self, thing: Any) -> int:
+    def _number(self, thing: Any) -> int:
         """The number of an Op or a Type, which what is told of it decides."""
-        found = self._seen.get(id(thing))
-        if found is None:
-            told = self.plain(thing)
-            # It is kept, so that its id remains its own.
-            found = self._seen[id(thing)] = self._told.setdefault(told, len(self._told)), thing
-        return found[0]
+        told = self.plain(thing)
+        number = self._told.setdefault(told, len(self._told))
+        # It is kept, so that its id remains its own.
+        self._seen[id(thing)] = number, thing
+        return number
 
     def function(self, inputs: list[Any], outputs: list[Any]) -> Any:
         """What is computed of `inputs` for `outputs`."""
@@ -135,13 +134,20 @@ class _Graphs:
         return graph, [*self._told]
 
     def _graph(self, inputs: list[Any], outputs: list[Any]) -> Any:
-        number = self.number
+        seen, harmless = self._seen, _TAGS
         numbers: dict[Any, int] = {}
         lines: list[Any] = []
-        for variable in inputs:
-            self._look_at(variable)
+
+        def take(variable: Any) -> int:
+            """Number a variable; returns the number of its type."""
+            if not harmless.issuperset(variable.tag.__dict__):
+                raise Unknown(variable)
             numbers[variable] = len(numbers)
-            lines.append(number(variable.type))
+            type_ = variable.type
+            found = seen.get(id(type_))
+            return self._number(type_) if found is None else found[0]
+
+        lines += map(take, inputs)
         todo = list(reversed(outputs))
         while todo:
             variable = todo[-1]
@@ -150,25 +156,18 @@ class _Graphs:
                 continue
             node = variable.owner
             if node is None:
-                self._look_at(variable)
-                lines.append((number(variable.type), self._constant(variable)))
-                numbers[variable] = len(numbers)
+                lines.append((take(variable), self._constant(variable)))
                 continue
             missing = [v for v in node.inputs if v not in numbers]
             if missing:
                 todo += reversed(missing)
                 continue
-            lines.append((number(node.op), [numbers[v] for v in node.inputs], [number(v.type) for v in node.outputs]))
-            for v in node.outputs:
-                self._look_at(v)
-                numbers[v] = len(numbers)
+            op = node.op
+            found = seen.get(id(op))
+            number = self._number(op) if found is None else found[0]
+            ins = [numbers[v] for v in node.inputs]
+            lines.append((number, ins, [take(v) for v in node.outputs]))
         return lines, [numbers[v] for v in outputs]
-
-    @staticmethod
-    def _look_at(variable: Any) -> None:
-        tag = variable.tag.__dict__
-        if not _TAGS.issuperset(tag):
-            raise Unknown(variable)
 
     def _constant(self, variable: Any) -> Any:
         if not isinstance(variable, Constant):
