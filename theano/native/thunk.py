@@ -67,6 +67,11 @@ class NativeThunk:
         return list(self.source().nodes)
 
     @property
+    def instrs(self) -> Sequence[Any]:
+        """The instructions."""
+        return self.source().instrs
+
+    @property
     def storage_map(self) -> Any:
         """The storages of inputs, outputs and constants by variable."""
         return self.source().storage_map
@@ -98,7 +103,7 @@ class NativeThunk:
 
     def update_profile(self, profile: Any) -> None:
         """Add the time that each node took to a profile, and start again from zero."""
-        move_times(self.program, self.source().instrs, profile)
+        move_times(self.program, self.instrs, profile)
 
 
 def move_times(program: Any, instrs: Sequence[Any], profile: Any) -> None:
