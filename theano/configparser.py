@@ -207,6 +207,11 @@ class ConfigParam:
 def assigned_flags() -> dict[str, Any]:
     """The values of the flags that the program has assigned, or changes for a while in this thread.
 
+    Returns
+    -------
+    dict of str to object
+        By the flags' full names.
+
     Examples
     --------
     >>> from theano import config
@@ -220,7 +225,23 @@ def assigned_flags() -> dict[str, Any]:
 
 
 def declared_value(name: str) -> Any:
-    """The value that a flag has without the program: from the environment, a file, or its default."""
+    """The value that a flag has without the program: from the environment, a file, or its default.
+
+    Parameters
+    ----------
+    name : str
+        The flag's full name.
+
+    Returns
+    -------
+    object
+        The value.
+
+    Examples
+    --------
+    >>> declared_value("scan.allow_gc")
+    False
+    """
     param = next(p for p in _config_var_list if p.fullname == name)
     text, _ = _fetch(name)
     value = (param.default() if callable(param.default) else param.default) if text is UNSET else text
@@ -864,6 +885,16 @@ class change_flags:
 
 def flags_as(assigned: Mapping[str, Any]) -> change_flags:
     """Return a context in which the flags are as they were when `assigned_flags` gave `assigned`.
+
+    Parameters
+    ----------
+    assigned : mapping of str to object
+        What it gave.
+
+    Returns
+    -------
+    context manager
+        In it the flags have these values, in this thread.
 
     Examples
     --------

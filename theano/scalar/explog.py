@@ -52,7 +52,7 @@ Log10, log10 = float_function(
     np.log10,
     lambda x, z: number(1, x) / (x * number(np.log(10.0), x)),
     "log10",
-    example="log10(1000.0).eval() -> 3.0",
+    example="log10(10000.0).eval() -> 4.0",
 )
 Log1p, log1p = float_function(
     "Log1p",
