@@ -1,0 +1,118 @@
+"""Functions of programs that were kept on disk.
+
+The graph itself is not kept: it is rewritten and lowered again when somebody looks at it, or to tell of which node an error is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from theano.gof.graph import Apply, Variable
+from theano.gof.link import Container, map_storage
+from theano.native.stored import Stored, read
+from theano.native.target.cpu import libraries
+from theano.native.target.cpu.form import Step
+from theano.native.thunk import NativeThunk, Snapshot, Source, restore
+
+
+def recall(key: str) -> Recalled | None:
+    """The program that was kept for a key, if its kernels are there, too."""
+    stored = read(key)
+    if stored is None:
+        return None
+    found = libraries.find({form.key for form in stored.kernels})
+    if any(form.key not in found for form in stored.kernels):
+        return None
+    return Recalled(stored, found)
+
+
+class Recalled:
+    """A program that was kept, for one function.
+
+    Parameters
+    ----------
+    stored
+        What was kept.
+    found
+        The libraries of its kernels by key.
+    """
+
+    def __init__(self, stored: Stored, found: dict[str, Any]):
+        self.stored = stored
+        self._libraries = found
+
+    @property
+    def computed(self) -> tuple[bool, ...]:
+        """Of each output whether a node makes it."""
+        return self.stored.computed
+
+    def make_thunk(self, inputs: Sequence[Variable], outputs: Sequence[Variable], input_storage: Sequence[list[Any]],
+                   linker: Callable[[], Any], allow_gc: bool) -> tuple[NativeThunk, list[Container], list[Container]]:
+        """What `NativeLinker.make_thunk` returns.
+
+        Parameters
+        ----------
+        linker
+            Gives the linker, which has accepted the rewritten graph then.
+        """
+        stored = self.stored
+        kernels = libraries.Kernels(self._libraries, stored.kernels)
+        output_storage = [[None] if place is None else input_storage[place] for place in stored.places]
+        again = _Again(linker, input_storage, output_storage)
+        snapshots = [s for s in map(_snapshot_of, stored.program.steps) if s is not None]
+
+        def on_error(position: int, *error: Any) -> None:
+            restore(snapshots, position)
+            again.report((position,), *error)
+
+        def errors(path: tuple[int, ...]) -> Callable[..., Any]:
+            return lambda position, *error: again.report((*path, position), *error)
+
+        program = stored.program.realised(kernels, input_storage, output_storage, on_error, errors)
+        thunk = NativeThunk(program, again.source, input_storage, output_storage, stored.arrays, allow_gc)
+        return (
+            thunk,
+            [Container(v, s) for v, s in zip(inputs, input_storage, strict=True)],
+            [Container(v, s, readonly=True) for v, s in zip(outputs, output_storage, strict=True)],
+        )
+
+
+class _Again:
+    """Lowers a graph again, to tell from which nodes instructions are."""
+
+    def __init__(self, linker: Callable[[], Any], input_storage: Any, output_storage: Any):
+        self._linker = linker
+        self._storages = input_storage, output_storage
+        self._lowered: Any = None
+
+    def lowered(self) -> tuple[Any, Source]:
+        if self._lowered is None:
+            from theano.native.assemble import lower_graph  # not before: it imports all of lowering
+
+            linker = self._linker()
+            fgraph = linker.fgraph
+            order: list[Apply] = linker.schedule(fgraph)
+            _, _, storage_map = map_storage(fgraph, order, *self._storages, None)
+            lowered = lower_graph(linker, fgraph, order, storage_map)
+            self._lowered = lowered, Source(linker, fgraph, order, lowered.builder.instrs, storage_map)
+        return self._lowered
+
+    def source(self) -> Source:
+        """What the program is made of."""
+        return self.lowered()[1]
+
+    def report(self, path: tuple[int, ...], *error: Any) -> None:
+        """Raise the error of an instruction, of a nested program's where `path` has two positions."""
+        from theano.native.assemble import error_reporter
+
+        lowered, source = self.lowered()
+        builder = lowered.builder
+        for position in path[:-1]:
+            builder = builder.instrs[position].op[0].builder
+        error_reporter(builder, source.storage_map if len(path) == 1 else {})(path[-1], *error)
+
+
+def _snapshot_of(step: Step) -> Snapshot | None:
+    owner = getattr(step.params[0], "__self__", None) if step.name == "call" else None
+    return owner if isinstance(owner, Snapshot) else None
