@@ -480,8 +480,8 @@ class FunctionGraph:
         self._setup_node(node)
         self.execute_callbacks("on_import", node, reason)
 
-    def put_inputs(self, node: Apply, inputs: Sequence[Variable], reason: Any = None) -> None:
-        """Give a node other inputs of which it computes the same: all that are computed, in any order, and any constants.
+    def put_inputs(self, node: Apply, inputs: Sequence[Variable], reason: Any = None, op: Any = None) -> None:
+        """Give a node other inputs, and maybe another Op, of which it computes the same, of the same types.
 
         The features see it as they see `change_op`.
 
@@ -490,13 +490,17 @@ class FunctionGraph:
         node : Apply
             Of this graph.
         inputs : sequence of Variable
-            The inputs from now on.
+            The inputs from now on: variables of this graph, and any constants.
         reason : optional
             What the features are told as the reason.
+        op : Op, optional
+            What computes its outputs from now on.
         """
         old: list[Any] = node.inputs
         new: list[Any] = [self._own_copy(var) if getattr(var, "cached", False) else var for var in inputs]
         self.execute_callbacks("on_put_inputs", node, new, reason)
+        if op is not None:
+            self.execute_callbacks("on_change_op", node, op, reason)
         self._version += 1
         for i, var in enumerate(new):
             if var not in self.variables:
@@ -508,6 +512,9 @@ class FunctionGraph:
                 self._remove_client(var, (node, i), reason)
         self.execute_callbacks("on_prune", node, reason)
         node.inputs = new
+        if op is not None:
+            node.op = op
+            self._setup_node(node)
         self.execute_callbacks("on_import", node, reason)
 
     def replace(self, r: Variable, new_r: Variable, reason: Any = None, verbose: bool | None = None) -> None:

@@ -325,11 +325,17 @@ class Elemwise(Op):
             if repeated:
                 shape.append(constant(1, dtype="int64"))
                 continue
-            lengths = [s[dim] for x, s in zip(node.inputs, i_shapes) if s is not None and not x.type.broadcastable[dim]]
-            known = [n for n in lengths if isinstance(n, (int, Constant))]
-            if not lengths:
-                lengths = [node.outputs[0].shape[dim]]
-            shape.append(known[0] if known else lengths[0])
+            length: typing.Any = None
+            for x, s in zip(node.inputs, i_shapes):
+                if s is None or x.type.broadcastable[dim]:
+                    continue
+                if isinstance(s[dim], (int, Constant)):
+                    # The first that is known.
+                    length = s[dim]
+                    break
+                if length is None:
+                    length = s[dim]
+            shape.append(node.outputs[0].shape[dim] if length is None else length)
         return [tuple(shape)] * len(node.outputs)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:

@@ -28,8 +28,11 @@ from theano.tensor.rewriting.rules import Made, applies, rewrite, rule, x
 from theano.tensor.rewriting.terms import exact_replacement, lengths_of, same_dimension
 from theano.tensor.shapes import Shape, Shape_i, shape_i  # noqa: F401
 from theano.tensor.slicing import Subtensor
+from theano.tensor.type import tensor_type
 
 _logger = logging.getLogger("theano.tensor.opt")
+# What almost all entries of shapes are.
+_LENGTH = tensor_type("int64", ())
 
 
 class _ShapeOf(Mapping[Variable, Any]):
@@ -163,13 +166,12 @@ class ShapeFeature(toolbox.Feature):
                 continue
             infers = hasattr(node.op, "infer_shape")
             if v not in waiting:
-                waiting.add(v)
-                needed = list(node.inputs) if infers else []
+                pending = [i for i in node.inputs if i not in known and i not in waiting] if infers else []
                 old = self.replaced.get(v)
-                if old is not None:
-                    needed.append(old)
-                pending = [i for i in needed if i not in known and i not in waiting]
+                if old is not None and old not in known and old not in waiting and old is not v:
+                    pending.append(old)
                 if pending:
+                    waiting.add(v)
                     stack.extend(pending)
                     continue
             self._infer(node, infers)
@@ -300,6 +302,8 @@ class ShapeFeature(toolbox.Feature):
         """
         if s_i is None:
             raise T.ShapeError(f"infer_shape returned None for a dimension of {var}")
+        if getattr(s_i, "type", None) is _LENGTH:
+            return s_i if isinstance(s_i, Constant) else self._simple(s_i)
         if isinstance(s_i, float | np.floating):
             if int(s_i) != s_i:
                 raise T.ShapeError(f"shape of {var} must be an integer, got {s_i}")
