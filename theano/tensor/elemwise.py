@@ -275,6 +275,13 @@ class Elemwise(Op):
             node.outputs[0]._lengths = None
         return node
 
+    def known_types(self, variables: Sequence[typing.Any]) -> list | None:
+        """Return the types of the outputs of a node on these tensors, of equal ranks, if there was such a node; else None."""
+        types = [v.type for v in variables]
+        ids = [config.floatX, config.cast_policy, *map(id, types)]
+        known = self._by_ids.get(tuple(ids)) or self._known(ids, types)
+        return None if known is None or known[0][0] is not None else known[0][1]
+
     def _known(self, ids: list, types: list) -> typing.Any:
         # What is known of nodes of inputs of these types, which from now on is found by their ids: that takes no hashes.
         found = self._nodes.get((*ids[:2], *types))

@@ -6,7 +6,6 @@ import heapq
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
 from typing import Any, TextIO
 
 from theano.configdefaults import config
