@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
+from itertools import chain
 from time import perf_counter
 from typing import Any
 
@@ -25,6 +26,7 @@ _NOT_PICKLED = (
     "_copies",
     "_depth_first",
     "_plain",
+    "_places",
     "_present",
     "_sorted",
     "_timed",
@@ -167,6 +169,7 @@ class FunctionGraph:
         self._version = 0
         self._sorted: tuple | None = None
         self._depth_first: tuple = (-1, ())
+        self._places: tuple = (-1, {})
         self._present: tuple = (-1, ())
         # This graph's own copies of constants that all graphs may use.
         self._copies: dict = {}
@@ -708,6 +711,37 @@ class FunctionGraph:
             self._present = (self._version, dict(zip(map(id, ops), ops)).values())
         return self._present[1]
 
+    def places_of_ops(self) -> dict[int, list[int]]:
+        """Return where the nodes of each Op, by its id, are in `depth_first`; by the id of None those of constants only."""
+        if self._places[0] != self._version:
+            places: dict = {}
+            for i, node in enumerate(self.depth_first()):
+                key = id(node.op)
+                if key in places:
+                    places[key].append(i)
+                else:
+                    places[key] = [i]
+                # What is computed is no constant.
+                if not ((inputs := node.inputs) and inputs[0].owner is not None) and all(isinstance(v, Constant) for v in inputs):
+                    places.setdefault(id(None), []).append(i)
+            self._places = (self._version, places)
+        return self._places[1]
+
+    def forget_places(self) -> None:
+        """Look for the places of Ops anew: a node has got an equal Op, of which nobody need be told."""
+        self._places, self._present = (-1, {}), (-1, ())
+
+    def nodes_of_ops(self, ops: Iterable, of_constants: bool = False) -> Sequence[Apply]:
+        """Return the nodes of some of the Ops that are there, in `depth_first_order`, and maybe all whose inputs are constants."""
+        places = self.places_of_ops()
+        wanted = [places[id(op)] for op in ops]
+        if of_constants and id(None) in places:
+            wanted.append(places[id(None)])
+        nodes = self.depth_first()
+        if len(wanted) == 1:
+            return [nodes[i] for i in wanted[0]]
+        return [nodes[i] for i in sorted(set(chain.from_iterable(wanted)))]
+
     def check_integrity(self) -> None:
         """Check that what is known about the graph agrees with it.
 
@@ -831,6 +865,7 @@ class FunctionGraph:
         self._timed = config.profile
         self._sorted = None
         self._depth_first = self._present = (-1, ())
+        self._places = (-1, {})
         self._copies = {}
         self.apply_nodes = set(order)
         self.variables = {var for var, _ in clients}

@@ -68,27 +68,24 @@ class _Worklist(toolbox.Feature):
             if asleep and (woken := index.woken_by(op)):
                 asleep.difference_update(woken)
 
-    def start(self, nodes: Sequence[Any], ops: Iterable[Any], alone: bool) -> None:
-        """Begin with `nodes`, given in topological order, whose Ops are among `ops`.
+    def start(self, fgraph: Any, start_from: Any, alone: bool) -> None:
+        """Begin with the nodes behind `start_from`, or all.
 
         Parameters
         ----------
-        nodes : list of Apply
-        ops : iterable of Op
+        fgraph : FunctionGraph
+        start_from : list of Variable or None
         alone : bool
             Whether nothing but the local optimizers changes the graph.
         """
+        ops = fgraph.present_ops()
         idle = self.index.idle_ops(ops, self.asleep)
-        self.nodes = self.busy = nodes
+        self.nodes = self.busy = nodes = nodes_in_order(fgraph, start_from)
         if idle:
-            # What is computed is no constant.
-            self.busy = [
-                node
-                for node in nodes
-                if id(node.op) not in idle
-                or not ((inputs := node.inputs) and inputs[0].owner is not None)
-                and all(isinstance(i, Constant) for i in inputs)
-            ]
+            self.busy = fgraph.nodes_of_ops([op for op in ops if id(op) not in idle], of_constants=True)
+            if start_from is not None:
+                there = set(nodes)
+                self.busy = [node for node in self.busy if node in there]
         if self.busy or not alone:
             self.rank.update(zip(nodes, range(0, len(nodes) * _STEP, _STEP)))
         self.dirty = dict.fromkeys(self.busy, _PATTERN_HEIGHT)
@@ -481,10 +478,9 @@ class _Run:
 
     def _look_at_everything(self) -> None:
         start = time.perf_counter()
-        fgraph, start_from = self.fgraph, self.start_from
         nav = self.nav
         alone = not (nav.global_optimizers or nav.final_optimizers or nav.cleanup_optimizers)
-        self.work.start(nodes_in_order(fgraph, start_from), fgraph.present_ops(), alone)
+        self.work.start(self.fgraph, self.start_from, alone)
         self.sort_time += time.perf_counter() - start
 
     def _run_global(self, kind: str, opts: list[Optimizer], this: PassProfile) -> None:

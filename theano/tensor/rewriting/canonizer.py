@@ -376,6 +376,8 @@ class AlgebraicCanonizer(LocalOptimizer):
         if role == _MAIN and node.op is not self.main:
             # An equal operation that a gradient made without a name: what is compiled shows the name.
             node.op = self.main
+            if hasattr(node, "fgraph"):
+                node.fgraph.forget_places()
         out = node.outputs[0]
         clients = getattr(out, "clients", None)
         if not clients or self._absorbed_into(out):
@@ -460,7 +462,8 @@ class AlgebraicCanonizer(LocalOptimizer):
     def _is_neutral(self, value: Any) -> bool:
         neutral = self.__dict__.get("_neutral")
         if neutral is None:
-            neutral = self._neutral = self.calculate([], [], aslist=False)
+            # As a number of Python, which compares quicker.
+            neutral = self._neutral = np.asarray(self.calculate([], [], aslist=False)).item()
         return value is not None and _all_are(value, neutral)
 
     def _is_built(self, out: Any, num: list[Any], denum: list[Any]) -> bool:
