@@ -10,7 +10,6 @@ from typing import Any, TextIO
 
 from theano.configdefaults import config
 from theano.gof import toolbox
-from theano.gof.graph import Constant
 from theano.gof.rewriting.base import Optimizer, log_error, optimizer_label
 from theano.gof.rewriting.index import TrackIndex
 from theano.gof.rewriting.local import FromFunctionLocalOptimizer, LocalOptimizer, NewInputs
