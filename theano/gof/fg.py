@@ -732,7 +732,7 @@ class FunctionGraph:
         self._places, self._present = (-1, {}), (-1, ())
 
     def nodes_of_ops(self, ops: Iterable, of_constants: bool = False) -> Sequence[Apply]:
-        """Return the nodes of some of the Ops that are there, in `depth_first_order`, and maybe all whose inputs are constants."""
+        """Return the nodes of some of the Ops that are there, in `depth_first_order`, and maybe all of constants only."""
         places = self.places_of_ops()
         wanted = [places[id(op)] for op in ops]
         if of_constants and id(None) in places:
