@@ -78,8 +78,8 @@ _own_pauses = threading.local()
 _collector_was_on = False
 # How many objects were there after the last collection of all, and were counted as old since without being looked at.
 _known = _unseen = 0
-# So many are left unseen in any case; fewer are left to the collector.
-_LEFT, _MANY = 200_000, 5_000
+# So many are left unseen in any case.
+_LEFT = 200_000
 
 
 @contextmanager
@@ -125,7 +125,8 @@ def _look_at_old() -> None:
 def _count_as_old() -> None:
     global _unseen
     made = gc.get_count()[0]
-    if made > _MANY and not gc.get_freeze_count():
+    # Where the collector would begin at once.
+    if made > gc.get_threshold()[0] and not gc.get_freeze_count():
         gc.freeze()
         gc.unfreeze()
         _unseen += made
