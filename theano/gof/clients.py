@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-# Shorter lists are searched; the index of a longer one pays for itself.
-_SHORT = 64
+#: Shorter lists are searched; the index of a longer one pays for itself.
+SHORT = 64
 
 
 class ClientList(list):
@@ -27,7 +27,7 @@ class ClientList(list):
             When it is not there.
         """
         n = len(self)
-        if n < _SHORT:
+        if n < SHORT:
             if self._places is not None:
                 self._places = None
             list.remove(self, client)

@@ -11,7 +11,7 @@ from typing import Any
 
 from theano.configdefaults import config
 from theano.gof import flat, graph, hooks, toolbox
-from theano.gof.clients import ClientList
+from theano.gof.clients import SHORT, ClientList
 from theano.gof.graph import Apply, Constant, Variable, get_test_value
 from theano.gof.null_type import NullType
 from theano.gof.stack_traces import get_variable_trace_string
@@ -377,6 +377,10 @@ class FunctionGraph:
             clients = var.clients
             if len(clients) == 1 and clients[0] == client:
                 clients.clear()
+            elif len(clients) < SHORT and clients._places is None:
+                # As its own `remove` does; most have two or three elements.
+                list.remove(clients, client)
+                continue
             else:
                 clients.remove(client)
                 if clients:
@@ -396,11 +400,7 @@ class FunctionGraph:
                 continue
             self.apply_nodes.remove(node)
             self.variables.difference_update(outputs)
-            if self.profile or self._timed:
-                self.execute_callbacks("on_prune", node, reason)
-            else:
-                for method in self._plain.get("on_prune") or self._plain_methods("on_prune"):
-                    method(self, node, reason)
+            self._tell("on_prune", node, reason)
             pending += [(v, (node, i)) for i, v in enumerate(node.inputs)]
 
     def change_input(self, node: Any, i: int, new_r: Any, reason: Any = None) -> None:
@@ -476,12 +476,12 @@ class FunctionGraph:
         """
         if config.optimizer_verbose and str(reason) not in config.optimizer_verbose_ignore.split(","):
             print(reason, node, op)
-        self.execute_callbacks("on_prune", node, reason)
+        self._tell("on_prune", node, reason)
         self.execute_callbacks("on_change_op", node, op, reason)
         self._version += 1
         node.op = op
         self._setup_node(node)
-        self.execute_callbacks("on_import", node, reason)
+        self._tell("on_import", node, reason)
 
     def put_inputs(self, node: Apply, inputs: Sequence[Variable], reason: Any = None, op: Any = None) -> None:
         """Give a node other inputs, and maybe another Op, of which it computes the same, of the same types.
@@ -500,7 +500,10 @@ class FunctionGraph:
             What computes its outputs from now on.
         """
         old: list[Any] = node.inputs
-        new: list[Any] = [self._own_copy(var) if getattr(var, "cached", False) else var for var in inputs]
+        new: list[Any] = list(inputs)
+        for i, var in enumerate(new):
+            if var.owner is None and getattr(var, "cached", False):
+                new[i] = self._own_copy(var)
         self.execute_callbacks("on_put_inputs", node, new, reason)
         if op is not None:
             self.execute_callbacks("on_change_op", node, op, reason)
@@ -513,12 +516,12 @@ class FunctionGraph:
         for i, var in enumerate(old):
             if i >= len(new) or var is not new[i]:
                 self._remove_client(var, (node, i), reason)
-        self.execute_callbacks("on_prune", node, reason)
+        self._tell("on_prune", node, reason)
         node.inputs = new
         if op is not None:
             node.op = op
             self._setup_node(node)
-        self.execute_callbacks("on_import", node, reason)
+        self._tell("on_import", node, reason)
 
     def replace(self, r: Variable, new_r: Variable, reason: Any = None, verbose: bool | None = None) -> None:
         """Put `new_r` wherever the graph has `r`.
@@ -618,6 +621,14 @@ class FunctionGraph:
         if method is None or getattr(method, "__func__", method) is getattr(toolbox.Feature, name, None):
             return []
         return [(feature, method)]
+
+    def _tell(self, name: str, node: Apply, reason: Any) -> None:
+        # What `execute_callbacks` does.
+        if self.profile or self._timed:
+            self.execute_callbacks(name, node, reason)
+        else:
+            for method in self._plain.get(name) or self._plain_methods(name):
+                method(self, node, reason)
 
     def _plain_methods(self, name: str) -> list:
         """The methods of the features for a callback, to be called without ado where nothing is timed."""

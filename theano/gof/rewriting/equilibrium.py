@@ -408,7 +408,6 @@ class _Run:
         self.nav = navigator
         self.fgraph = fgraph
         self.start_from = start_from
-        self.tracker = ChangeTracker()
         self.work = _Worklist(navigator.ignore_newtrees, navigator.name or "an EquilibriumOptimizer")
         self.timed = bool(getattr(fgraph, "profile", None)) or config.profile_optimizer
         self.uses: dict[Any, int] = {}
@@ -424,7 +423,6 @@ class _Run:
     def to_equilibrium(self) -> Any:
         fgraph, nav, work = self.fgraph, self.nav, self.work
         profile = self.profile
-        fgraph.attach_feature(self.tracker)
         fgraph.attach_feature(work)
         try:
             work.sleep(nav.index, fgraph.present_ops())
@@ -460,7 +458,6 @@ class _Run:
                 self._look_at_everything()
         finally:
             fgraph.remove_feature(work)
-            fgraph.remove_feature(self.tracker)
         if self.aborted_by is not None:
             message = (
                 f"EquilibriumOptimizer max'ed out by '{optimizer_label(self.aborted_by)}'. You can safely raise the "
@@ -486,13 +483,16 @@ class _Run:
         parts = self.profile.parts[kind]
         start = time.perf_counter()
         for opt in opts:
-            self.tracker.reset()
-            imported = self.tracker.nb_imported
+            tracker = ChangeTracker()
+            self.fgraph.attach_feature(tracker)
             opt_start = time.perf_counter()
-            part = Part(opt, opt.apply(self.fgraph), time.perf_counter() - opt_start)
+            try:
+                part = Part(opt, opt.apply(self.fgraph), time.perf_counter() - opt_start)
+            finally:
+                self.fgraph.remove_feature(tracker)
             parts[opt] = parts[opt] + part if opt in parts else part
-            if self.tracker.changed:
-                self._count(opt, this.counts, self.tracker.nb_imported - imported)
+            if tracker.changed:
+                self._count(opt, this.counts, tracker.nb_imported)
         this.global_seconds += time.perf_counter() - start
 
     def _count(self, opt: Any, counts: dict[Any, int], created: int) -> None:
@@ -505,7 +505,7 @@ class _Run:
 
     def _run_local(self, counts: dict[Any, int]) -> bool:
         """Offer the nodes of the worklist to the local optimizers; says whether the graph changed."""
-        nav, fgraph, work, tracker = self.nav, self.fgraph, self.work, self.tracker
+        nav, fgraph, work = self.nav, self.fgraph, self.work
         apply_nodes = fgraph.apply_nodes
         find_for, process = nav.index.find_for, nav.process_node
         timed, time_opts, clock = self.timed, self.profile.time_opts, time.perf_counter
@@ -569,7 +569,7 @@ class _Run:
                         break
         finally:
             work.end_pass()
-        return changed or tracker.changed and bool(counts)
+        return changed
 
     def _put_inputs(self, node: Any, inputs: list, lopt: LocalOptimizer) -> bool:
         """As `replace_outputs` does with a node that takes the place of this one."""

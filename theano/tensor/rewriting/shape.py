@@ -114,9 +114,6 @@ class ShapeFeature(toolbox.Feature):
         """A new, unattached feature."""
         return type(self)()
 
-    def on_import(self, fgraph: Any, node: Any, reason: Any) -> None:
-        """Nothing: shapes are computed when they are asked for."""
-
     def on_change_input(self, fgraph: Any, node: Any, i: int, r: Variable, new_r: Variable, reason: Any) -> None:
         if new_r is r or getattr(r.type, "ndim", None) is None:
             return
