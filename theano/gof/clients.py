@@ -35,8 +35,8 @@ class ClientList(list):
         places = self._places
         if places is not None and len(places) < n:
             # What was appended since.
-            known = len(places)
-            places.update((other, known + i) for i, other in enumerate(self[known:]))
+            for i in range(len(places), n):
+                places[self[i]] = i
         at = n if places is None or len(places) != n else places.get(client, n)
         if places is None or at >= n or self[at] != client:
             # There is no index yet, or the list was changed by other means.

@@ -162,7 +162,9 @@ class AlgebraicCanonizer(LocalOptimizer):
             if len(out.clients) != 1 or _strip(out) is out:
                 return False
             client = out.clients[0][0]
-        return type(client) is not str and self._role(client.op) > 0 and client.outputs[0].type.dtype == dtype
+        if type(client) is str or not (self._roles.get(id(client.op)) or self._find_role(client.op))[0]:
+            return False
+        return client.outputs[0].type.dtype == dtype
 
     def _measure(self, node: Any) -> int:
         """The number of terms in the tree of `node`, as far as nothing else uses its parts; remembered."""
@@ -351,11 +353,11 @@ class AlgebraicCanonizer(LocalOptimizer):
         kind = node.outputs[0].type
         if denum or len(num) < 2 or self._role(node.op) != _MAIN or self._sums is None:
             return self._built(node, num, denum)
-        same = False
+        dtype, pattern, same = kind.dtype, kind.broadcastable, False
         for v in num:
-            if v.type.dtype != kind.dtype or v.type.ndim != kind.ndim:
+            if v.type.dtype != dtype or len(v.type.broadcastable) != len(pattern):
                 return self._built(node, num, denum)
-            same = same or v.type.broadcastable == kind.broadcastable
+            same = same or v.type.broadcastable == pattern
         if not same:
             return self._built(node, num, denum)
         if num[0].name is not None and isinstance(num[0], Constant) and not any(map(self._is_opened, node.inputs)):
