@@ -133,9 +133,13 @@ class Backward:
             stack = [self._edges(output, visited, constants)]
             while stack:
                 for node, position, inp in stack[-1]:
-                    uses = clients.setdefault(inp, {}).setdefault(node, [])
-                    if position not in uses:
-                        uses.append(position)
+                    takers = clients.get(inp)
+                    if takers is None:
+                        clients[inp] = {node: [position]}
+                    elif node not in takers:
+                        takers[node] = [position]
+                    elif position not in takers[node]:
+                        takers[node].append(position)
                     if inp not in visited and inp.owner is not None:
                         stack.append(self._edges(inp, visited, constants))
                         break

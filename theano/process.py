@@ -76,6 +76,10 @@ _pause_lock = new_lock()
 _pauses = 0
 _own_pauses = threading.local()
 _collector_was_on = False
+# How many objects were there after the last collection of all, and were counted as old since without being looked at.
+_known = _unseen = 0
+# So many are left unseen in any case.
+_LEFT = 200_000
 
 
 @contextmanager
@@ -83,7 +87,8 @@ def garbage_collection_paused() -> Iterator[None]:
     """Switch the cyclic garbage collector off while many objects are made that live long, as rewriting does.
 
     It would go through all of them again and again: a third of the time on a graph of some thousand nodes.
-    Pauses may nest, also across threads.
+    Pauses may nest, also across threads. What was made in one counts as old: that of several is looked at when the next one
+    begins, once it is as much as there was before.
     """
     global _pauses, _collector_was_on
     own = getattr(_own_pauses, "count", 0)
@@ -97,6 +102,8 @@ def garbage_collection_paused() -> Iterator[None]:
                 _collector_was_on = False
                 _collector_was_on = gc.isenabled()
                 gc.disable()
+                if _collector_was_on:
+                    _look_at_old()
         yield
     finally:
         if entered:
@@ -104,7 +111,25 @@ def garbage_collection_paused() -> Iterator[None]:
                 _own_pauses.count = own
                 _pauses -= 1
                 if _pauses == 0 and _collector_was_on:
+                    _count_as_old()
                     gc.enable()
+
+
+def _look_at_old() -> None:
+    global _known, _unseen
+    if _unseen > max(_known, _LEFT):
+        gc.collect()
+        _known, _unseen = len(gc.get_objects()), 0
+
+
+def _count_as_old() -> None:
+    global _unseen
+    made = gc.get_count()[0]
+    # Where the collector would begin at once.
+    if made > gc.get_threshold()[0] and not gc.get_freeze_count():
+        gc.freeze()
+        gc.unfreeze()
+        _unseen += made
 
 
 def collection_is_paused() -> bool:

@@ -37,6 +37,9 @@ class _GraphRebuilder:
     def __init__(self, rebuild_strict: bool, copy_inputs_over: bool, no_default_updates: Any, keeps: bool = False):
         # Whether nodes on which nothing changes stand for their clones.
         self.keeps = keeps
+        # Whether something may change; until then, the nodes that do not.
+        self.changes = False
+        self.kept: set[Any] = set()
         self.rebuild_strict = rebuild_strict
         self.copy_inputs_over = copy_inputs_over
         self.no_default_updates = no_default_updates
@@ -51,6 +54,9 @@ class _GraphRebuilder:
         clone_d = self.clone_d
         if variable in clone_d:
             return clone_d[variable]
+        if self.keeps and not self.changes and self._stays(variable):
+            clone_d[variable] = variable
+            return variable
         stack = [variable]
         while stack:
             current = stack[-1]
@@ -78,6 +84,31 @@ class _GraphRebuilder:
                     clone_d.setdefault(old, new)
             stack.pop()
         return clone_d[variable]
+
+    def _stays(self, variable: Variable) -> bool:
+        """Whether a variable is its own clone; visits the leaves before it in the same order, without a note of each node."""
+        clone_d, kept = self.clone_d, self.kept
+        stack = [iter([variable])]
+        while stack:
+            for var in stack[-1]:
+                node = var.owner
+                if node is None:
+                    if var not in clone_d:
+                        self._clone_leaf(var)
+                    self.changes = clone_d[var] is not var
+                elif node in kept:
+                    continue
+                else:
+                    self.changes = hasattr(node, "fgraph")
+                    kept.add(node)
+                    stack.append(iter(node.inputs))
+                if self.changes:
+                    return False
+                if node is not None:
+                    break
+            else:
+                stack.pop()
+        return True
 
     def add_shared(self, variable: SharedVariable) -> None:
         if variable not in self._shared_seen:
@@ -248,6 +279,7 @@ def _rebuild(
         rebuilder.add_update(target, _check_update(target, expression))
 
     replacements = [] if replace is None else [(old, new) for old, new in iter_over_pairs(replace)]
+    rebuilder.changes = bool(replacements)
     for old, _ in replacements:
         if not isinstance(old, Variable):
             raise TypeError(f"given keys must be Variable, not {old!r} of type {type(old).__name__}")

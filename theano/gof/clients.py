@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-# Shorter lists are searched; the index of a longer one pays for itself.
-_SHORT = 64
+#: Shorter lists are searched; the index of a longer one pays for itself.
+SHORT = 64
 
 
 class ClientList(list):
@@ -27,7 +27,7 @@ class ClientList(list):
             When it is not there.
         """
         n = len(self)
-        if n < _SHORT:
+        if n < SHORT:
             if self._places is not None:
                 self._places = None
             list.remove(self, client)
@@ -35,8 +35,8 @@ class ClientList(list):
         places = self._places
         if places is not None and len(places) < n:
             # What was appended since.
-            known = len(places)
-            places.update((other, known + i) for i, other in enumerate(self[known:]))
+            for i in range(len(places), n):
+                places[self[i]] = i
         at = n if places is None or len(places) != n else places.get(client, n)
         if places is None or at >= n or self[at] != client:
             # There is no index yet, or the list was changed by other means.

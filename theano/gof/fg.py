@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
+from itertools import chain
 from time import perf_counter
 from typing import Any
 
 from theano.configdefaults import config
 from theano.gof import flat, graph, hooks, toolbox
-from theano.gof.clients import ClientList
+from theano.gof.clients import SHORT, ClientList
 from theano.gof.graph import Apply, Constant, Variable, get_test_value
 from theano.gof.null_type import NullType
 from theano.gof.stack_traces import get_variable_trace_string
@@ -25,6 +26,7 @@ _NOT_PICKLED = (
     "_copies",
     "_depth_first",
     "_plain",
+    "_places",
     "_present",
     "_sorted",
     "_timed",
@@ -167,6 +169,7 @@ class FunctionGraph:
         self._version = 0
         self._sorted: tuple | None = None
         self._depth_first: tuple = (-1, ())
+        self._places: tuple = (-1, {})
         self._present: tuple = (-1, ())
         # This graph's own copies of constants that all graphs may use.
         self._copies: dict = {}
@@ -374,6 +377,10 @@ class FunctionGraph:
             clients = var.clients
             if len(clients) == 1 and clients[0] == client:
                 clients.clear()
+            elif len(clients) < SHORT and clients._places is None:
+                # As its own `remove` does; most have two or three elements.
+                list.remove(clients, client)
+                continue
             else:
                 clients.remove(client)
                 if clients:
@@ -393,11 +400,7 @@ class FunctionGraph:
                 continue
             self.apply_nodes.remove(node)
             self.variables.difference_update(outputs)
-            if self.profile or self._timed:
-                self.execute_callbacks("on_prune", node, reason)
-            else:
-                for method in self._plain.get("on_prune") or self._plain_methods("on_prune"):
-                    method(self, node, reason)
+            self._tell("on_prune", node, reason)
             pending += [(v, (node, i)) for i, v in enumerate(node.inputs)]
 
     def change_input(self, node: Any, i: int, new_r: Any, reason: Any = None) -> None:
@@ -473,15 +476,15 @@ class FunctionGraph:
         """
         if config.optimizer_verbose and str(reason) not in config.optimizer_verbose_ignore.split(","):
             print(reason, node, op)
-        self.execute_callbacks("on_prune", node, reason)
+        self._tell("on_prune", node, reason)
         self.execute_callbacks("on_change_op", node, op, reason)
         self._version += 1
         node.op = op
         self._setup_node(node)
-        self.execute_callbacks("on_import", node, reason)
+        self._tell("on_import", node, reason)
 
-    def put_inputs(self, node: Apply, inputs: Sequence[Variable], reason: Any = None) -> None:
-        """Give a node other inputs of which it computes the same: all that are computed, in any order, and any constants.
+    def put_inputs(self, node: Apply, inputs: Sequence[Variable], reason: Any = None, op: Any = None) -> None:
+        """Give a node other inputs, and maybe another Op, of which it computes the same, of the same types.
 
         The features see it as they see `change_op`.
 
@@ -490,13 +493,20 @@ class FunctionGraph:
         node : Apply
             Of this graph.
         inputs : sequence of Variable
-            The inputs from now on.
+            The inputs from now on: variables of this graph, and any constants.
         reason : optional
             What the features are told as the reason.
+        op : Op, optional
+            What computes its outputs from now on.
         """
         old: list[Any] = node.inputs
-        new: list[Any] = [self._own_copy(var) if getattr(var, "cached", False) else var for var in inputs]
+        new: list[Any] = list(inputs)
+        for i, var in enumerate(new):
+            if var.owner is None and getattr(var, "cached", False):
+                new[i] = self._own_copy(var)
         self.execute_callbacks("on_put_inputs", node, new, reason)
+        if op is not None:
+            self.execute_callbacks("on_change_op", node, op, reason)
         self._version += 1
         for i, var in enumerate(new):
             if var not in self.variables:
@@ -506,9 +516,12 @@ class FunctionGraph:
         for i, var in enumerate(old):
             if i >= len(new) or var is not new[i]:
                 self._remove_client(var, (node, i), reason)
-        self.execute_callbacks("on_prune", node, reason)
+        self._tell("on_prune", node, reason)
         node.inputs = new
-        self.execute_callbacks("on_import", node, reason)
+        if op is not None:
+            node.op = op
+            self._setup_node(node)
+        self._tell("on_import", node, reason)
 
     def replace(self, r: Variable, new_r: Variable, reason: Any = None, verbose: bool | None = None) -> None:
         """Put `new_r` wherever the graph has `r`.
@@ -609,6 +622,14 @@ class FunctionGraph:
             return []
         return [(feature, method)]
 
+    def _tell(self, name: str, node: Apply, reason: Any) -> None:
+        # What `execute_callbacks` does.
+        if self.profile or self._timed:
+            self.execute_callbacks(name, node, reason)
+        else:
+            for method in self._plain.get(name) or self._plain_methods(name):
+                method(self, node, reason)
+
     def _plain_methods(self, name: str) -> list:
         """The methods of the features for a callback, to be called without ado where nothing is timed."""
         plain = self._plain[name] = [method for _, method in self._methods(name)]
@@ -700,6 +721,37 @@ class FunctionGraph:
             ops = [node.op for node in self.apply_nodes]
             self._present = (self._version, dict(zip(map(id, ops), ops)).values())
         return self._present[1]
+
+    def places_of_ops(self) -> dict[int, list[int]]:
+        """Return where the nodes of each Op, by its id, are in `depth_first`; by the id of None those of constants only."""
+        if self._places[0] != self._version:
+            places: dict = {}
+            for i, node in enumerate(self.depth_first()):
+                key = id(node.op)
+                if key in places:
+                    places[key].append(i)
+                else:
+                    places[key] = [i]
+                # What is computed is no constant.
+                if not ((inputs := node.inputs) and inputs[0].owner is not None) and all(isinstance(v, Constant) for v in inputs):
+                    places.setdefault(id(None), []).append(i)
+            self._places = (self._version, places)
+        return self._places[1]
+
+    def forget_places(self) -> None:
+        """Look for the places of Ops anew: a node has got an equal Op, of which nobody need be told."""
+        self._places, self._present = (-1, {}), (-1, ())
+
+    def nodes_of_ops(self, ops: Iterable, of_constants: bool = False) -> Sequence[Apply]:
+        """Return the nodes of some of the Ops that are there, in `depth_first_order`, and maybe all of constants only."""
+        places = self.places_of_ops()
+        wanted = [places[id(op)] for op in ops]
+        if of_constants and id(None) in places:
+            wanted.append(places[id(None)])
+        nodes = self.depth_first()
+        if len(wanted) == 1:
+            return [nodes[i] for i in wanted[0]]
+        return [nodes[i] for i in sorted(set(chain.from_iterable(wanted)))]
 
     def check_integrity(self) -> None:
         """Check that what is known about the graph agrees with it.
@@ -824,6 +876,7 @@ class FunctionGraph:
         self._timed = config.profile
         self._sorted = None
         self._depth_first = self._present = (-1, ())
+        self._places = (-1, {})
         self._copies = {}
         self.apply_nodes = set(order)
         self.variables = {var for var, _ in clients}

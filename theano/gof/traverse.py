@@ -535,36 +535,33 @@ def io_toposort(inputs: Iterable, outputs: Iterable, orderings: dict | None = No
     Elemwise{exp,no_inplace}(Elemwise{sin,no_inplace}.0)
     Elemwise{add,no_inplace}(Elemwise{exp,no_inplace}.0, x)
     """
-    stop = set(inputs)
+    stop = {var for var in inputs if var.owner is not None}
     orderings = orderings or {}
     named = {node for others in orderings.values() for node in others}
     # A search depth first; variables and nodes alike take their turns in the sort that follows, which fixes the
     # order among nodes that do not depend on each other. Nodes are on the stack only where an ordering names them.
     stack = list(outputs)
-    seen: set = set()
+    leaves: set = set()
     missing: dict = {}
     readers: dict = {}
+    # What comes after a node: its outputs that are used, and nodes. For most it is the one output, which is not noted.
     after: dict = {}
     queue: deque = deque()
     while stack:
         item = stack.pop()
-        if item in seen:
-            continue
-        seen.add(item)
         if named and item in named:
             node = item
         else:
             node = item.owner
-            if node is None or item in stop:
-                queue.append(item)
+            if node is None or (stop and item in stop):
+                if item not in leaves:
+                    leaves.add(item)
+                    queue.append(item)
                 continue
-            if node in after:
-                after[node].append(item)
-            else:
-                after[node] = [item]
-            if node in seen:
-                continue
-            seen.add(node)
+            if len(node.outputs) > 1 or (named and node in named):
+                after.setdefault(node, {})[item] = None
+        if node in missing:
+            continue
         needed = node.inputs
         distinct: Any = dict.fromkeys(needed) if len(needed) > 1 else needed
         for var in distinct:
@@ -572,37 +569,39 @@ def io_toposort(inputs: Iterable, outputs: Iterable, orderings: dict | None = No
                 readers[var].append(node)
             else:
                 readers[var] = [node]
-        stack.extend(needed)
+        stack += needed
         missing[node] = len(distinct)
         if orderings and (others := orderings.get(node)):
             before = dict.fromkeys(others)
             missing[node] += len(before)
             for other in before:
-                after.setdefault(other, []).append(node)
-            stack.extend(others)
+                after.setdefault(other, {})[node] = None
+            stack += others
         if not missing[node]:
             queue.append(node)
+    if clients is not None:
+        clients.update(readers)
+        clients.update((node, list(after.get(node, node.outputs))) for node in missing)
+    count = len(missing)
     order: list = []
     while queue:
         item = queue.popleft()
         if item in missing:
+            del missing[item]
             order.append(item)
-            waiting = after
+            waiting = after.get(item, item.outputs)
+        elif item in readers:
+            waiting = readers[item]
         else:
-            waiting = readers
-        if item not in waiting:
             continue
-        for other in waiting[item]:
+        for other in waiting:
             if other in missing:
                 left = missing[other] = missing[other] - 1
                 if left:
                     continue
             queue.append(other)
-    if len(order) != len(missing):
+    if len(order) != count:
         raise ValueError("graph contains cycles")
-    if clients is not None:
-        clients.update(readers)
-        clients.update(after)
     return order
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, lru_cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -235,11 +236,14 @@ def constant(x: Any, name: str | None = None, ndim: int | None = None, dtype: An
         if missing:
             pattern = (True,) * missing + pattern
             data = data.reshape((1,) * missing + data.shape)
-    type_ = tensor_type(data.dtype.name, pattern)
+    type_ = tensor_type(_name_of(data.dtype), pattern)
     if name is None and data.size == 1 and data.dtype.kind in "iuf":
         return _shared_constant(type_, data)
     return TensorConstant(type_, data, name=name)
 
+
+# NumPy puts the names of dtypes together anew each time.
+_name_of = lru_cache(maxsize=64)(attrgetter("name"))
 
 #: Constants for small numbers, by signature: the same number written twice is one variable.
 constant_cache: dict[Any, TensorConstant] = {}

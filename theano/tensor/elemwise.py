@@ -275,6 +275,13 @@ class Elemwise(Op):
             node.outputs[0]._lengths = None
         return node
 
+    def known_types(self, variables: Sequence[typing.Any]) -> list | None:
+        """Return the types of the outputs of a node on these tensors, of equal ranks, if there was such a node; else None."""
+        types = [v.type for v in variables]
+        ids = [config.floatX, config.cast_policy, *map(id, types)]
+        known = self._by_ids.get(tuple(ids)) or self._known(ids, types)
+        return None if known is None or known[0][0] is not None else known[0][1]
+
     def _known(self, ids: list, types: list) -> typing.Any:
         # What is known of nodes of inputs of these types, which from now on is found by their ids: that takes no hashes.
         found = self._nodes.get((*ids[:2], *types))
@@ -325,11 +332,17 @@ class Elemwise(Op):
             if repeated:
                 shape.append(constant(1, dtype="int64"))
                 continue
-            lengths = [s[dim] for x, s in zip(node.inputs, i_shapes) if s is not None and not x.type.broadcastable[dim]]
-            known = [n for n in lengths if isinstance(n, (int, Constant))]
-            if not lengths:
-                lengths = [node.outputs[0].shape[dim]]
-            shape.append(known[0] if known else lengths[0])
+            length: typing.Any = None
+            for x, s in zip(node.inputs, i_shapes):
+                if s is None or x.type.broadcastable[dim]:
+                    continue
+                if isinstance(s[dim], (int, Constant)):
+                    # The first that is known.
+                    length = s[dim]
+                    break
+                if length is None:
+                    length = s[dim]
+            shape.append(node.outputs[0].shape[dim] if length is None else length)
         return [tuple(shape)] * len(node.outputs)
 
     def connection_pattern(self, node: Apply) -> list[list[bool]]:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import heapq
-import math
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from itertools import repeat
 from typing import Any, TextIO
 
 from theano.configdefaults import config
 from theano.gof import toolbox
-from theano.gof.graph import Constant
 from theano.gof.rewriting.base import Optimizer, log_error, optimizer_label
 from theano.gof.rewriting.index import TrackIndex
-from theano.gof.rewriting.local import FromFunctionLocalOptimizer, LocalOptimizer
+from theano.gof.rewriting.local import FromFunctionLocalOptimizer, LocalOptimizer, NewInputs
 from theano.gof.rewriting.navigate import ChangeTracker, NavigatorOptimizer, nodes_in_order
 from theano.gof.rewriting.profiles import Part, Profile, Summable, add_values, added_by
 
@@ -26,6 +23,10 @@ _SPREAD_LIMIT = 64
 # Up to this many nodes the equilibrium is checked by looking at every node once more, which
 # finds what optimizers that look further than _PATTERN_HEIGHT could still do.
 _VERIFY_LIMIT = 1000
+# The distance of the ranks of nodes that are there from the start: so many nodes may come in after one of them.
+_STEP = 1 << 40
+# Above the rank of every node that is there from the start, and of every node at all.
+_LATE, _END = 1 << 100, 1 << 101
 
 
 class _Worklist(toolbox.Feature):
@@ -42,10 +43,11 @@ class _Worklist(toolbox.Feature):
         # in the next one.
         self.pending: dict[Any, int] = {}
         self.dirty: dict[Any, int] = {}
-        self.heap: list[tuple[float, int, int, Any]] = []
+        self.heap: list[tuple[int, int, Any]] = []
         self.queue: list[Any] = []
-        self.rank: dict[Any, tuple[float, int]] = {}
-        self.current: tuple[float, int] = (-1.0, 0)
+        # The place of each node in the order, and that of the node that is looked at: what comes in is put after it.
+        self.rank: dict[Any, int] = {}
+        self.current = _END
         self.ignore_newtrees = ignore_newtrees
         self.serial = 0
         self.pushed = 0
@@ -53,8 +55,9 @@ class _Worklist(toolbox.Feature):
         self.index = TrackIndex()
         # The local optimizers whose `needs` the graph does not have yet.
         self.asleep: set[LocalOptimizer] = set()
-        # The nodes, in order, that were left out because all optimizers for them sleep.
-        self.idle: list[Any] = []
+        # All nodes, in order, and those of them that are not left out because all optimizers for them sleep.
+        self.nodes: Sequence[Any] = ()
+        self.busy: Sequence[Any] = ()
 
     def sleep(self, index: TrackIndex, ops: Iterable[Any]) -> None:
         """Pass over the optimizers of `index` that need an Op that is not among `ops`, until one comes in."""
@@ -64,37 +67,43 @@ class _Worklist(toolbox.Feature):
             if asleep and (woken := index.woken_by(op)):
                 asleep.difference_update(woken)
 
-    def start(self, nodes: Sequence[Any], ops: Iterable[Any]) -> None:
-        """Begin with `nodes`, given in topological order, whose Ops are among `ops`."""
-        self.rank.update(zip(nodes, zip(map(float, range(len(nodes))), repeat(0))))
+    def start(self, fgraph: Any, start_from: Any, alone: bool) -> None:
+        """Begin with the nodes behind `start_from`, or all.
+
+        Parameters
+        ----------
+        fgraph : FunctionGraph
+        start_from : list of Variable or None
+        alone : bool
+            Whether nothing but the local optimizers changes the graph.
+        """
+        ops = fgraph.present_ops()
         idle = self.index.idle_ops(ops, self.asleep)
-        self.idle, busy = [], nodes
+        self.nodes = self.busy = nodes = nodes_in_order(fgraph, start_from)
         if idle:
-            busy, rest = [], self.idle
-            for node in nodes:
-                if id(node.op) not in idle:
-                    busy.append(node)
-                elif (inputs := node.inputs) and inputs[0].owner is not None:
-                    rest.append(node)
-                else:
-                    (busy if _is_of_constants(inputs) else rest).append(node)
-        self.dirty = dict.fromkeys(busy, _PATTERN_HEIGHT)
+            self.busy = fgraph.nodes_of_ops([op for op in ops if id(op) not in idle], of_constants=True)
+            if start_from is not None:
+                there = set(nodes)
+                self.busy = [node for node in self.busy if node in there]
+        if self.busy or not alone:
+            self.rank.update(zip(nodes, range(0, len(nodes) * _STEP, _STEP)))
+        self.dirty = dict.fromkeys(self.busy, _PATTERN_HEIGHT)
 
     def _wake(self, woken: Sequence[LocalOptimizer]) -> None:
         if self.asleep.isdisjoint(woken):
             return
         self.asleep.difference_update(woken)
         # As if they had been on the list from the start: what comes later in this pass is looked at.
-        idle, self.idle = self.idle, []
-        for node in idle:
+        known, nodes, self.nodes, self.busy = set(self.busy), self.nodes, (), ()
+        for node in nodes:
             rank = self.rank.get(node)
-            if rank is not None and rank > self.current:
+            if rank is not None and rank > self.current and node not in known:
                 self._add(node, _PATTERN_HEIGHT)
 
     def begin_pass(self) -> None:
         """Move what was left for the next pass to this one."""
         self.pending, self.dirty = self.dirty, {}
-        self.current = (-1.0, 0)
+        self.current = -_STEP
         rank = self.rank
         self.heap = []
         # Backwards, so that taking the first is quick; nodes that are added meanwhile go to the heap.
@@ -103,7 +112,7 @@ class _Worklist(toolbox.Feature):
 
     def end_pass(self) -> None:
         """Until the next pass all changes are for that one."""
-        self.current = (math.inf, 0)
+        self.current = _END
 
     def pop(self) -> Any:
         """The next node of this pass, those near the inputs first; None at the end of it."""
@@ -112,8 +121,8 @@ class _Worklist(toolbox.Feature):
             if queue and queue[-1] not in pending:
                 queue.pop()
                 continue
-            if heap and (not queue or heap[0][:2] < rank[queue[-1]]):
-                node = heapq.heappop(heap)[3]
+            if heap and (not queue or heap[0][0] < rank[queue[-1]]):
+                node = heapq.heappop(heap)[2]
                 if node not in pending:
                     continue
             else:
@@ -132,7 +141,7 @@ class _Worklist(toolbox.Feature):
         if rank > self.current:
             pending[node] = height
             self.pushed -= 1
-            heapq.heappush(self.heap, (*rank, self.pushed, node))
+            heapq.heappush(self.heap, (rank, self.pushed, node))
         else:
             self.dirty[node] = max(height, self.dirty.get(node, 0))
 
@@ -159,7 +168,8 @@ class _Worklist(toolbox.Feature):
     def on_import(self, fgraph, node, reason) -> None:
         self.nb_imported += 1
         self.serial += 1
-        self.rank[node] = (self.current[0], self.serial)
+        # After what is being looked at, or, between passes, after all.
+        self.rank[node] = (self.current & -_STEP if self.current < _END else _LATE) + self.serial
         if self.asleep and (woken := self.index.woken_by(node.op)):
             self._wake(woken)
         if self.ignore_newtrees:
@@ -190,10 +200,6 @@ class _Worklist(toolbox.Feature):
             remaining = [client for client, _ in clients if client is not lost]
             if len(remaining) == 1 and remaining[0] != "output" and remaining[0] in self.rank:
                 self._add(remaining[0], 0)
-
-
-def _is_of_constants(inputs: Sequence[Any]) -> bool:
-    return all(isinstance(i, Constant) for i in inputs)
 
 
 def _has_requirements(opt: LocalOptimizer) -> bool:
@@ -402,7 +408,6 @@ class _Run:
         self.nav = navigator
         self.fgraph = fgraph
         self.start_from = start_from
-        self.tracker = ChangeTracker()
         self.work = _Worklist(navigator.ignore_newtrees, navigator.name or "an EquilibriumOptimizer")
         self.timed = bool(getattr(fgraph, "profile", None)) or config.profile_optimizer
         self.uses: dict[Any, int] = {}
@@ -418,7 +423,6 @@ class _Run:
     def to_equilibrium(self) -> Any:
         fgraph, nav, work = self.fgraph, self.nav, self.work
         profile = self.profile
-        fgraph.attach_feature(self.tracker)
         fgraph.attach_feature(work)
         try:
             work.sleep(nav.index, fgraph.present_ops())
@@ -454,7 +458,6 @@ class _Run:
                 self._look_at_everything()
         finally:
             fgraph.remove_feature(work)
-            fgraph.remove_feature(self.tracker)
         if self.aborted_by is not None:
             message = (
                 f"EquilibriumOptimizer max'ed out by '{optimizer_label(self.aborted_by)}'. You can safely raise the "
@@ -471,21 +474,25 @@ class _Run:
 
     def _look_at_everything(self) -> None:
         start = time.perf_counter()
-        fgraph, start_from = self.fgraph, self.start_from
-        self.work.start(nodes_in_order(fgraph, start_from), fgraph.present_ops())
+        nav = self.nav
+        alone = not (nav.global_optimizers or nav.final_optimizers or nav.cleanup_optimizers)
+        self.work.start(self.fgraph, self.start_from, alone)
         self.sort_time += time.perf_counter() - start
 
     def _run_global(self, kind: str, opts: list[Optimizer], this: PassProfile) -> None:
         parts = self.profile.parts[kind]
         start = time.perf_counter()
         for opt in opts:
-            self.tracker.reset()
-            imported = self.tracker.nb_imported
+            tracker = ChangeTracker()
+            self.fgraph.attach_feature(tracker)
             opt_start = time.perf_counter()
-            part = Part(opt, opt.apply(self.fgraph), time.perf_counter() - opt_start)
+            try:
+                part = Part(opt, opt.apply(self.fgraph), time.perf_counter() - opt_start)
+            finally:
+                self.fgraph.remove_feature(tracker)
             parts[opt] = parts[opt] + part if opt in parts else part
-            if self.tracker.changed:
-                self._count(opt, this.counts, self.tracker.nb_imported - imported)
+            if tracker.changed:
+                self._count(opt, this.counts, tracker.nb_imported)
         this.global_seconds += time.perf_counter() - start
 
     def _count(self, opt: Any, counts: dict[Any, int], created: int) -> None:
@@ -498,7 +505,7 @@ class _Run:
 
     def _run_local(self, counts: dict[Any, int]) -> bool:
         """Offer the nodes of the worklist to the local optimizers; says whether the graph changed."""
-        nav, fgraph, work, tracker = self.nav, self.fgraph, self.work, self.tracker
+        nav, fgraph, work = self.nav, self.fgraph, self.work
         apply_nodes = fgraph.apply_nodes
         find_for, process = nav.index.find_for, nav.process_node
         timed, time_opts, clock = self.timed, self.profile.time_opts, time.perf_counter
@@ -527,7 +534,7 @@ class _Run:
                         continue
                     if undone and (node, lopt) in undone:
                         continue
-                    imported = work.nb_imported
+                    imported, stays = work.nb_imported, False
                     if timed:
                         start = clock()
                         applied = process(fgraph, node, lopt)
@@ -535,12 +542,7 @@ class _Run:
                     else:
                         # Most of the time nothing is proposed: then this is all that there is to do.
                         try:
-                            if in_place and lopt.new_inputs is not None and (inputs := lopt.new_inputs(node)) is not None:
-                                self._put_inputs(node, inputs, lopt)
-                                changed = True
-                                self._count(lopt, counts, work.nb_imported - imported)
-                                break
-                            proposed = transform(node)
+                            proposed = lopt.change(node) if in_place and lopt.change is not None else transform(node)
                         except Exception as exc:
                             if nav.failure_callback is None:
                                 raise
@@ -548,7 +550,11 @@ class _Run:
                             continue
                         if proposed is False or proposed is None:
                             continue
-                        applied = nav.replace_outputs(fgraph, node, lopt, proposed)
+                        stays = type(proposed) is NewInputs
+                        if stays:
+                            applied = self._put_inputs(node, proposed, lopt)
+                        else:
+                            applied = nav.replace_outputs(fgraph, node, lopt, proposed)
                     if not applied:
                         if work.nb_imported != imported:
                             # Taking a refused replacement back looks like a change; without a real one it stays refused.
@@ -559,15 +565,27 @@ class _Run:
                     self._count(lopt, counts, work.nb_imported - imported)
                     if self.aborted_by is not None:
                         return changed
-                    if node not in apply_nodes:
+                    if stays or node not in apply_nodes:
                         break
         finally:
             work.end_pass()
-        return changed or tracker.changed and bool(counts)
+        return changed
 
-    def _put_inputs(self, node: Any, inputs: list, lopt: LocalOptimizer) -> None:
-        self.fgraph.put_inputs(node, inputs, reason=lopt)
+    def _put_inputs(self, node: Any, inputs: list, lopt: LocalOptimizer) -> bool:
+        """As `replace_outputs` does with a node that takes the place of this one."""
+        fgraph = self.fgraph
+        checkpoint = fgraph.checkpoint()
+        fgraph.put_inputs(node, inputs, reason=lopt)
+        try:
+            fgraph.validate()
+        except Exception as exc:
+            fgraph.revert(checkpoint)
+            if self.nav.failure_callback is None:
+                raise
+            self.nav.failure_callback(exc, self.nav, [(out, None) for out in node.outputs], lopt, node)
+            return False
         for out in node.outputs:
             for client, _ in out.clients:
                 if client != "output":
                     self.work.mark(client)
+        return True

@@ -20,6 +20,10 @@ from theano.gof.stack_traces import copy_stack_trace
 from theano.gof.utils import AbstractFunctionError
 
 
+class NewInputs(list):
+    """The inputs that a node is to get: what a local optimizer proposes instead of a node that takes its place."""
+
+
 class LocalOptimizer:
     """A rewrite of a single Apply node.
 
@@ -74,9 +78,9 @@ class LocalOptimizer:
         """Return `transform` for nodes for which only the `rows` of `forms` are to be tried."""
         return self.transform
 
-    #: Of nodes that `transform` would replace by ones of the same Op and outputs, on the same computed variables, their inputs,
-    #: None of others. Where there is such a method it is asked first, if nodes may change instead of being replaced.
-    new_inputs: Callable[[Any], list | None] | None = None
+    #: Where there is such a method it is called instead of `transform` if nodes may change instead of being replaced: it returns
+    #: `NewInputs` where `transform` would return the outputs of the same Op on them.
+    change: Callable[[Any], Any] | None = None
 
     def transform(self, node) -> Any:
         """Propose a replacement for the outputs of `node`.

@@ -62,8 +62,9 @@ class MergeFeature(toolbox.Feature):
         self.numbers: dict[Any, int] = {}
         self.number_of = ById()
         self.pending_constants: dict[Constant, None] = {}
-        self.table: dict[Any, dict[Any, None]] = {}
-        self.key_of: dict[Any, Any] = {}
+        # Almost always one node: only several are in a dictionary of their own.
+        self.table: dict[Any, Any] = {}
+        self.key_of: dict[Any, tuple] = {}
         self.constant_of: dict[Any, Constant] = {}
         self.signature_of: dict[Constant, Any] = {}
         # Pairs that could not be merged: trying again would fail again.
@@ -92,7 +93,7 @@ class MergeFeature(toolbox.Feature):
             if var.owner is None:
                 self._see(var)
         self.pending[node] = None
-        if is_assert(node):
+        if getattr(node.op, "_assert_like", False):
             self.has_asserts = True
 
     def on_change_input(self, fgraph, node, i, r, new_r, reason) -> None:
@@ -119,11 +120,15 @@ class MergeFeature(toolbox.Feature):
             self.pending_constants[var] = None
 
     def _forget(self, node: Any) -> None:
-        found = self.key_of.pop(node, None)
-        if found is not None:
-            key, bucket = found
-            bucket.pop(node, None)
-            if not bucket and self.table.get(key) is bucket:
+        key = self.key_of.pop(node, None)
+        if key is None:
+            return
+        known = self.table[key]
+        if known is node:
+            del self.table[key]
+        elif type(known) is dict:
+            known.pop(node, None)
+            if not known:
                 del self.table[key]
 
     def _forget_constant(self, var: Constant) -> None:
@@ -161,14 +166,14 @@ class MergeFeature(toolbox.Feature):
             key = (number, *[v if (o := v.owner) is None or not is_assert(o) else _strip_assert(v) for v in node.inputs])
         else:
             key = (number, *node.inputs)
-        bucket = self.table.get(key)
-        if bucket is None:
-            bucket = self.table[key] = {}
-            found = []
-        else:
-            found = [other for other in bucket if other is not node]
-        bucket[node] = None
-        self.key_of[node] = (key, bucket)
+        self.key_of[node] = key
+        known = self.table.setdefault(key, node)
+        if known is node:
+            return []
+        if type(known) is not dict:
+            known = self.table[key] = {known: None}
+        found = list(known)
+        known[node] = None
         return found
 
     def _number(self, op: Any) -> tuple:

@@ -419,12 +419,14 @@ class TopoOptimizer(NavigatorOptimizer):
         # New nodes are looked at next, whatever the order.
         updater = self.attach_updater(fgraph, importer, None, name=optimizer_label(self))
         apply_nodes = fgraph.apply_nodes
+        # Of a group it is known at a glance which of its members a node is for, if any.
+        members = self.local_opt.index.find_for if type(self.local_opt) is LocalOptGroup else None
         changed = 0
         start = time.perf_counter()
         try:
             while queue:
                 current = queue.pop()
-                if current in apply_nodes:
+                if current in apply_nodes and (members is None or members(current)):
                     changed += self.process_node(fgraph, current)
         finally:
             self.detach_updater(fgraph, updater)
@@ -451,8 +453,10 @@ class TopoOptimizer(NavigatorOptimizer):
             # By comparison: an Op need not be hashable.
             return isinstance(op, classes) or op in instances
 
-        wanted = {id(op) for op in fgraph.present_ops() if concerns(op)}
-        return [n for n in nodes_in_order(fgraph, start_from) if id(n.op) in wanted] if wanted else [], concerns
+        wanted = [op for op in fgraph.present_ops() if concerns(op)]
+        if not wanted or start_from is None:
+            return fgraph.nodes_of_ops(wanted) if wanted else [], concerns
+        return [n for n in nodes_in_order(fgraph, start_from) if any(n.op is op for op in wanted)], concerns
 
     def __str__(self) -> str:
         return getattr(self, "__name__", "<TopoOptimizer instance>")

@@ -24,10 +24,12 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from theano.configdefaults import config
 from theano.gof import hooks
 from theano.gof.destroyhandler import DestroyHandler
 from theano.gof.fg import FunctionGraph
-from theano.gof.optdb import EquilibriumDB, LocalGroupDB, SequenceDB, TopoDB
+from theano.gof.memo import Bounded
+from theano.gof.optdb import DB, EquilibriumDB, LocalGroupDB, Query, SequenceDB, TopoDB
 from theano.gof.rewriting.base import Optimizer
 from theano.gof.rewriting.merge import MergeOptimizer
 from theano.gof.rewriting.navigate import NavigatorOptimizer
@@ -199,3 +201,14 @@ optdb.register("merge2", MergeOptimizer(), 49, "fast_run", "merge")
 optdb.register("add_no_output_from_inplace", AddNoOutputFromInplace(), 49.4)
 optdb.register("add_destroy_handler", AddDestroyHandler(), 49.5, "fast_run", "inplace")
 optdb.register("merge3", MergeOptimizer(), 100, "fast_run", "merge")
+
+
+# By the text of a query and what else its result depends on.
+_queried = Bounded(16)
+
+
+def queried(query: Query, **kwtags: Any) -> Any:
+    """Return what ``optdb.query(query, **kwtags)`` returns, the same until the databases change; it must not be modified."""
+    flags = config.optdb.max_use_ratio, config.optdb.position_cutoff
+    key = str(query), DB.changes, *flags, *sorted(kwtags.items())
+    return _queried.get(key) or _queried.keep(key, optdb.query(query, **kwtags))

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from theano.gof.graph import Apply, Variable
-from theano.gof.memo import Bounded
 from theano.gof.supervisor import Supervisor
 from theano.native import instructions as vm
 from theano.native.memory import overwritten, shared
@@ -173,19 +172,15 @@ def _step_optimizer(mode: Any) -> Any:
     The results of a step are made where they are kept, and intermediate values stay where they are from step to step:
     nothing is gained by overwriting them, while values that are overwritten keep nodes from sharing a kernel.
     """
-    from theano.compile.mode import Mode, optdb
-    from theano.configparser import config
-    from theano.gof.optdb import DB, Query
+    from theano.compile.mode import Mode
+    from theano.gof.optdb import Query
+    from theano.gof.rewriting.stages import queried
 
     query = mode._optimizer if isinstance(mode, Mode) else mode.optimizer
     if not isinstance(query, Query):
         return query
     query = query.excluding("inplace_elemwise_optimizer")
-    key = str(query), DB.changes, config.optdb.max_use_ratio, config.optdb.position_cutoff
-    return _optimizers.get(key) or _optimizers.keep(key, optdb.query(query))
-
-
-_optimizers = Bounded(16)
+    return queried(query)
 
 
 def _inner_errors(inner: ProgramBuilder) -> Callable[..., Any]:

@@ -37,6 +37,8 @@ from theano.tensor.elemwise import CAReduce, Elemwise
 
 MOST_CLIENTS = 16
 _KINDS = (Elemwise, CAReduce, DimShuffle, Assert)
+# What does no arithmetic.
+_PASSING = (DimShuffle, Assert)
 
 
 class Group:
@@ -306,7 +308,7 @@ class Group:
 
 
 def _weight(node: Apply, target: Target) -> int:
-    if isinstance(node.op, DimShuffle | Assert):
+    if isinstance(node.op, _PASSING):
         return 0
     return target.weight(node.op.scalar_op)
 
@@ -388,7 +390,7 @@ class _Segment:
         self.readers: dict[Variable, list[Group]] = {}
         self.destroyed: dict[Variable, int] = {}
         self.position: dict[Apply, int] = {}  # of the nodes so far, in their order
-        self.work: dict[Apply, bool] = {}
+        self.work: dict[tuple[int, ...], bool] = {}
 
     def add(self, node: Apply) -> None:
         """Put the next node into a group, and before it those that can still join a group which it closes."""
@@ -397,13 +399,19 @@ class _Segment:
         pair = self.pairs.get(node)
         for variable in node.inputs if pair is None else pair.reads:
             group = self.producer.get(variable)
-            if group is not None and group.open and not (isinstance(node.op, _KINDS) and group.takes(node)):
+            if group is None or not group.open or (not self.goals and group.reduced is None):
+                continue
+            if not (isinstance(node.op, _KINDS) and group.takes(node)):
                 self._complete(group)
-        self._overwrite(node)
+        taker = self._overwrite(node)
         if is_lazy(node):  # what its branches use must be there
             for group in self.groups:
                 group.open = False
-        self._put(node, self._group_for(node))
+        if taker is None or not taker.open:
+            taker = self._group_for(node)
+        else:
+            self._join(taker, node)
+        self._put(node, taker)
 
     def _put(self, node: Apply, group: Group | None) -> None:
         self.pending.discard(node)
@@ -430,8 +438,6 @@ class _Segment:
 
     def _complete(self, group: Group) -> None:
         """Move nodes that work on what a group computes to where they can join it."""
-        if not self.goals and group.reduced is None:
-            return
         moved = True
         while moved:
             moved = False
@@ -446,13 +452,15 @@ class _Segment:
     def _joins(self, node: Apply, group: Group) -> bool:
         if not isinstance(node.op, _KINDS) or not group.takes(node):
             return False
-        return isinstance(node.op, DimShuffle | Assert) or self._is_work(node)
+        return isinstance(node.op, _PASSING) or self._is_work(node)
 
     def _is_work(self, node: Apply) -> bool:
         """Whether a kernel can hold the work of a node."""
-        known = self.work.get(node)
+        # The nodes of a segment keep their Ops and types: these keep their ids.
+        key = (id(node.op), *[id(v.type) for v in node.inputs], *[id(v.type) for v in node.outputs])
+        known = self.work.get(key)
         if known is None:
-            known = self.work[node] = _fusable(node, self.target) and _is_printable(node, self.target.limits.operands)
+            known = self.work[key] = _fusable(node, self.target) and _is_printable(node, self.target.limits.operands)
         return known
 
     def _can_move(self, node: Apply, group: Group) -> bool:
@@ -479,14 +487,14 @@ class _Segment:
         if group is not None and group is not reader:
             group.open = False
 
-    def _overwrite(self, node: Apply) -> None:
-        """Close the groups that read memory which the node overwrites.
+    def _overwrite(self, node: Apply) -> Group | None:
+        """Close the groups that read memory which the node overwrites; returns the group that takes it, if it overwrites any.
 
         One that has itself made what is overwritten there, and takes the node, stays open.
         """
         destroyed = (getattr(node.op, "destroy_map", None) or {}).values()
         if not destroyed:
-            return
+            return None
         taker = self._choose(node) if isinstance(node.op, Elemwise) and self._is_work(node) else None
         for positions in destroyed:
             for position in positions:
@@ -499,6 +507,7 @@ class _Segment:
                         self.readers.setdefault(root, []).append(group)
                     else:
                         group.open = False
+        return taker
 
     def _group_for(self, node: Apply) -> Group | None:
         """The group that takes a node: one that is there, or one of its own."""

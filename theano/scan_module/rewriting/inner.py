@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano.compile.mode import Mode, optdb
+from theano.compile.mode import Mode
 from theano.gof.fg import FunctionGraph
 from theano.gof.graph import Apply
 from theano.gof.opt import local_optimizer
 from theano.gof.optdb import Query
+from theano.gof.rewriting.stages import queried
 from theano.scan_module.rewriting.loop import Loop
 from theano.scan_module.scan_op import Scan
 
@@ -32,7 +33,7 @@ def simplify_inner(loop: Loop, mode: Any) -> None:
     loop.optimized = True
     if not isinstance(query, Query):
         return
-    optimizer = optdb.query(query, position_cutoff=min(SIMPLIFIED, query.position_cutoff))
+    optimizer = queried(query, position_cutoff=min(SIMPLIFIED, query.position_cutoff))
     fgraph = FunctionGraph(loop.inner_inputs, loop.inner_outputs, clone=True)
     optimizer.optimize(fgraph)
     inputs, outputs = iter(list(fgraph.inputs)), list(fgraph.outputs)

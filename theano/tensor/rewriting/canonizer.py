@@ -17,6 +17,7 @@ from theano.gof import extensions
 from theano.gof.graph import Constant, Variable
 from theano.gof.memo import ById
 from theano.gof.opt import LocalOptimizer
+from theano.gof.rewriting.local import NewInputs
 from theano.scalar import upcast
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
@@ -158,23 +159,25 @@ class AlgebraicCanonizer(LocalOptimizer):
         # Also where the client is none of the family as yet: it may become one.
         if self._measure(var.owner) >= MAX_TERMS:
             return False
-        while not isinstance(client, str) and isinstance(client.op, DimShuffle):
+        while type(client) is not str and type(client.op) is not Elemwise and isinstance(client.op, DimShuffle):
             out = client.outputs[0]
             if len(out.clients) != 1 or _strip(out) is out:
                 return False
             client = out.clients[0][0]
-        return not isinstance(client, str) and self._role(client.op) > 0 and client.outputs[0].type.dtype == dtype
+        if type(client) is str or not (self._roles.get(id(client.op)) or self._find_role(client.op))[0]:
+            return False
+        return client.outputs[0].type.dtype == dtype
 
     def _measure(self, node: Any) -> int:
         """The number of terms in the tree of `node`, as far as nothing else uses its parts; remembered."""
         terms, roles = 0, self._roles
         for i in node.inputs:
             terms += 1
-            if i.owner is None:
-                continue
-            inner = _strip(i)
-            below = inner.owner
-            if below is None or len(inner.clients) != 1:
+            below = i.owner
+            if below is not None and type(below.op) is not Elemwise:
+                i = _strip(i)
+                below = i.owner
+            if below is None or len(i.clients) != 1:
                 continue
             if (roles.get(id(below.op)) or self._find_role(below.op))[0]:
                 size = _terms_of[id(below)][0] if id(below) in _terms_of else len(below.inputs)
@@ -193,8 +196,12 @@ class AlgebraicCanonizer(LocalOptimizer):
         roles = self._roles
         while stack:
             var, positive = stack.pop()
-            inner = var if var.owner is None else _strip(var)
-            node = inner.owner
+            node = var.owner
+            if node is None or type(node.op) is Elemwise:
+                inner = var
+            else:
+                inner = _strip(var)
+                node = inner.owner
             role = 0 if node is None else (roles.get(id(node.op)) or self._find_role(node.op))[0]
             if not role or inner.type.dtype != dtype or (not first and not expand(inner)):
                 (num if positive else denum).append(inner)
@@ -277,11 +284,13 @@ class AlgebraicCanonizer(LocalOptimizer):
         if not numct and not denumct:
             return list(orig_num), list(orig_denum)
         if len(numct) == 1 and not denumct and num and out_type is not None and self._sums is not None:
-            (one,) = [v for v in orig_num if all(v is not other for other in num)]
+            # The place of the constant: up to there the others stand in both lists.
+            at = next((i for i, (v, other) in enumerate(zip(orig_num, num)) if v is not other), len(num))
+            one = orig_num[at]
             fits = isinstance(one, Constant) and one.type.dtype == out_type.dtype
             if fits and one.type.broadcastable == (True,) * out_type.ndim and not self._is_neutral(numct[0]):
                 # There is nothing to compute: it only has to stand first.
-                return (list(orig_num) if one is orig_num[0] else [one, *num]), denum
+                return (list(orig_num) if at == 0 else [one, *num]), denum
         if self.use_reciprocal or num:
             ct = self.calculate(numct, denumct, aslist=True, out_type=out_type)
         else:
@@ -334,18 +343,51 @@ class AlgebraicCanonizer(LocalOptimizer):
 
         Only at the top of the tree.
         """
+        found = self._terms(node)
+        return found is not None and self._built(node, *found)
+
+    def change(self, node: Any) -> Any:
+        """As `transform`; a sum or product of other terms stays the same node, and gets these as its inputs."""
+        found = self._terms(node)
+        if found is None:
+            return False
+        num, denum = found
+        kind = node.outputs[0].type
+        if denum or len(num) < 2 or self._role(node.op) != _MAIN or self._sums is None:
+            return self._built(node, num, denum)
+        dtype, pattern, same = kind.dtype, kind.broadcastable, False
+        for v in num:
+            if v.type.dtype != dtype or len(v.type.broadcastable) != len(pattern):
+                return self._built(node, num, denum)
+            same = same or v.type.broadcastable == pattern
+        if not same:
+            return self._built(node, num, denum)
+        if num[0].name is not None and isinstance(num[0], Constant) and not any(map(self._is_opened, node.inputs)):
+            # Where it only moves it is a new constant, as it is in the original.
+            num[0] = constant_of(num[0].data)
+        # As of a node that has just been made.
+        _terms_of.pop(id(node), None)
+        return NewInputs(num)
+
+    def _is_opened(self, v: Any) -> bool:
+        return v.owner is not None and (type(v.owner.op) is DimShuffle or self._role(v.owner.op) > 0)
+
+    def _terms(self, node: Any) -> tuple[list[Any], list[Any]] | None:
+        """What the canonical form of `node` is built of, above and below the line; None if it is of that form."""
         role = self._role(node.op)
         if not role:
-            return False
+            return None
         if role == _MAIN and node.op is not self.main:
             # An equal operation that a gradient made without a name: what is compiled shows the name.
             node.op = self.main
+            if hasattr(node, "fgraph"):
+                node.fgraph.forget_places()
         out = node.outputs[0]
         clients = getattr(out, "clients", None)
         if not clients or self._absorbed_into(out):
-            return False
+            return None
         if self._is_plainly_canonical(node):
-            return False
+            return None
         shared: list[Any] = []
 
         def single(v: Any) -> bool:
@@ -356,27 +398,29 @@ class AlgebraicCanonizer(LocalOptimizer):
             shared.append(v)
             return False
 
-        budget = 4 * MAX_TERMS
-
-        def within_budget(v: Any) -> bool:
-            nonlocal budget
-            budget -= len(v.owner.inputs)
-            return budget > 0
-
         orig_num, orig_denum = self._collect(out, single)
         if self.loses_constant(orig_num, orig_denum, out.type.dtype):
-            return False
+            return None
         num, denum = self.simplify(list(orig_num), list(orig_denum), out.type)
         if shared and (orig_denum or any(v.owner.op != self.main for v in shared)):
             # Taking apart what others use too repeats work. It pays where terms cancel.
+            budget = 4 * MAX_TERMS
+
+            def within_budget(v: Any) -> bool:
+                nonlocal budget
+                budget -= len(v.owner.inputs)
+                return budget > 0
+
             all_num, all_denum = self._collect(out, within_budget)
             if not self.loses_constant(all_num, all_denum, out.type.dtype):
                 wide_num, wide_denum = self.simplify(all_num, all_denum, out_type=out.type)
                 if len(wide_num) + len(wide_denum) < len(num) + len(denum):
                     num, denum = wide_num, wide_denum
-        if self._is_built(out, num, denum):
-            return False
-        dtype = out.type.dtype
+        return None if self._is_built(out, num, denum) else (num, denum)
+
+    def _built(self, node: Any, num: list[Any], denum: list[Any]) -> Any:
+        """What `transform` returns for these terms."""
+        dtype = node.outputs[0].type.dtype
         terms = {v.type.dtype for v in (*num, *denum)}
         if (denum or len(num) > 1) and dtype not in terms and upcast(*terms) != dtype:
             # What made the dtype wide has cancelled: the rest is computed in it all the same.
@@ -385,59 +429,34 @@ class AlgebraicCanonizer(LocalOptimizer):
             num, denum = _in_dtype(num, dtype), _in_dtype(denum, dtype)
         return replacement(node, self.merge_num_denum(num, denum))
 
-    def new_inputs(self, node: Any) -> list | None:
-        """Return the inputs where `transform` would only put the one constant first, in the right dtype; None otherwise."""
-        op, at = node.op, None
-        if op is not self.main or self._sums is None or self._simplified is None or type(self) is not AlgebraicCanonizer:
-            return None
-        for i, var in enumerate(node.inputs):
-            below = var.owner
-            if below is not None:
-                # What is rearranged may be taken apart, or be a constant.
-                if type(below.op) is DimShuffle or self._role(below.op):
-                    return None
-            elif isinstance(var, Constant):
-                if at is not None:
-                    return None
-                at = i
-        out = node.outputs[0]
-        # A constant of more than one element says the shape of the result, too.
-        if not at or not all(node.inputs[at].type.broadcastable) or not out.clients or self._absorbed_into(out):
-            return None
-        value, others = self.get_constant(node.inputs[at]), [v for i, v in enumerate(node.inputs) if i != at]
-        if value is None:
-            return None
-        made = self.calculate([value], [], aslist=True, out_type=out.type)
-        if len(made) != 1 or isinstance(made[0], Variable) or made[0].dtype != out.type.dtype:
-            return None
-        return [constant_of(made[0].reshape((1,) * out.type.ndim)), *others]
-
     def _is_plainly_canonical(self, node: Any) -> bool:
         """Whether a look at the inputs is enough to see that nothing changes; most nodes are like that."""
         role, roles = self._role(node.op), self._roles
         stripped = []
         for inner in node.inputs:
-            if inner.owner is not None:
+            below = inner.owner
+            if below is not None and type(below.op) is not Elemwise:
                 inner = _strip(inner)
                 below = inner.owner
-                if below is not None and (roles.get(id(below.op)) or self._find_role(below.op))[0]:
-                    return False
+            if below is not None and (roles.get(id(below.op)) or self._find_role(below.op))[0]:
+                return False
             stripped.append(inner)
+        top = stripped[0]
         if role == _MAIN:
             if len(stripped) < 2:
                 return False
             for inner in stripped[1:]:
                 if isinstance(inner, Constant):
                     return False
-            if not isinstance(stripped[0], Constant):
+            if not isinstance(top, Constant):
                 return True
-            value = self.get_constant(stripped[0])
+            value = self.get_constant(top)
             if value is None:
                 return True
             return value.dtype == node.outputs[0].type.numpy_dtype and not self._is_neutral(value)
         if role == _RECIPROCAL:
-            return not isinstance(stripped[0], Constant)
-        top, bottom = stripped
+            return not isinstance(top, Constant)
+        bottom = stripped[1]
         if isinstance(bottom, Constant) or top is bottom:
             return False
         if bottom.owner is not None and (self._simplified is None or bottom.owner.op in self._simplified):
@@ -447,7 +466,8 @@ class AlgebraicCanonizer(LocalOptimizer):
     def _is_neutral(self, value: Any) -> bool:
         neutral = self.__dict__.get("_neutral")
         if neutral is None:
-            neutral = self._neutral = self.calculate([], [], aslist=False)
+            # As a number of Python, which compares quicker.
+            neutral = self._neutral = np.asarray(self.calculate([], [], aslist=False)).item()
         return value is not None and _all_are(value, neutral)
 
     def _is_built(self, out: Any, num: list[Any], denum: list[Any]) -> bool:

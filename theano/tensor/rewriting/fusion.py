@@ -105,18 +105,26 @@ def local_elemwise_fusion_op(
         >>> local_elemwise_fusion(fgraph.outputs[0].owner)
         [Elemwise{Composite{exp((-i0))}}.0]
         """
-        if type(node.op) is not OP or len(node.outputs) != 1 or getattr(node.op, "destroy_map", None) or not _has_c_code(node):
+        found = fused(node)
+        if found is None:
             return False
-        members = _cluster(node, OP, max_input_fct(node))
-        if len(members) < 2:
-            return False
-        inputs, scalar_op = _composite(node, members)
-        new = maker(node, scalar_op)(*inputs, return_list=True)
+        op, inputs = found
+        new = op(*inputs, return_list=True)
         if [o.type for o in new] != [o.type for o in node.outputs]:
             return False
         copy_stack_trace(node.outputs, new)
         return new
 
+    def fused(node: Any) -> tuple[Any, list[Any]] | None:
+        if type(node.op) is not OP or len(node.outputs) != 1 or getattr(node.op, "destroy_map", None) or not _has_c_code(node):
+            return None
+        members = _cluster(node, OP, max_input_fct(node))
+        if len(members) < 2:
+            return None
+        inputs, scalar_op = _composite(node, members)
+        return maker(node, scalar_op), inputs
+
+    local_fuse.fused = fused  # type: ignore[attr-defined]
     return local_fuse
 
 
@@ -291,6 +299,9 @@ class FusionOptimizer(Optimizer):
         sort_time = time.perf_counter() - start
         passes = 0
         changed = True
+        fused = getattr(self.optimizer, "fused", None)
+        if config.optimizer_verbose or not fgraph.can_change_ops():
+            fused = None
         while changed and passes < 10:
             passes += 1
             changed = False
@@ -298,23 +309,46 @@ class FusionOptimizer(Optimizer):
             for node in reversed(nodes):
                 if node not in fgraph.apply_nodes:
                     continue
-                new_outputs = self.optimizer(node)
-                if not new_outputs:
-                    continue
                 try:
-                    fgraph.replace_all_validate(list(zip(node.outputs, new_outputs, strict=True)), reason=type(self).__name__)
-                    replaced += 1
-                    changed = True
-                    again.append(new_outputs[0].owner)
+                    new = self._replace(fgraph, node) if fused is None else self._change(fgraph, node, fused(node))
                 except InconsistencyError:
                     refused += 1
+                    continue
+                if new is not None:
+                    replaced += 1
+                    changed = True
+                    again.append(new)
             # Only what came in can still be fused with what is around it.
             again.reverse()
-            nodes = [node for node in again if node is not None]
+            nodes = again
         spent = before.until_now(fgraph)
         return FusionProfile(
             "FusionOptimizer", passes, replaced, refused, spent.validate_time, spent.callback_time, sort_time
         )
+
+    def _replace(self, fgraph: Any, node: Any) -> Any:
+        """Put what `node` is fused to in its place, and return it; None if there is nothing to fuse."""
+        outputs = self.optimizer(node)
+        if not outputs:
+            return None
+        fgraph.replace_all_validate(list(zip(node.outputs, outputs, strict=True)), reason=type(self).__name__)
+        return outputs[0].owner
+
+    def _change(self, fgraph: Any, node: Any, found: Any) -> Any:
+        """As `_replace`, but `node` itself becomes the fused one, where it is known that the types are the same."""
+        if found is None:
+            return None
+        op, inputs = found
+        if not isinstance(op, Elemwise) or op.known_types(inputs) != [out.type for out in node.outputs]:
+            return self._replace(fgraph, node)
+        checkpoint = fgraph.checkpoint()
+        fgraph.put_inputs(node, inputs, type(self).__name__, op)
+        try:
+            fgraph.validate()
+        except InconsistencyError:
+            fgraph.revert(checkpoint)
+            raise
+        return node
 
 
 if config.tensor.local_elemwise_fusion:

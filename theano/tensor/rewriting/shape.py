@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from theano.gof.graph import Constant, Variable
 from theano.gof.opt import Optimizer, copy_stack_trace, local_optimizer
 from theano.gof.rewriting.stages import optdb
 from theano.tensor import basic as T
+from theano.tensor.elemwise import Elemwise
 from theano.tensor.rewriting.registry import (
     register_canonicalize,
     register_specialize,
@@ -28,8 +30,11 @@ from theano.tensor.rewriting.rules import Made, applies, rewrite, rule, x
 from theano.tensor.rewriting.terms import exact_replacement, lengths_of, same_dimension
 from theano.tensor.shapes import Shape, Shape_i, shape_i  # noqa: F401
 from theano.tensor.slicing import Subtensor
+from theano.tensor.type import tensor_type
 
 _logger = logging.getLogger("theano.tensor.opt")
+# What almost all entries of shapes are.
+_LENGTH = tensor_type("int64", ())
 
 
 class _ShapeOf(Mapping[Variable, Any]):
@@ -111,9 +116,6 @@ class ShapeFeature(toolbox.Feature):
         """A new, unattached feature."""
         return type(self)()
 
-    def on_import(self, fgraph: Any, node: Any, reason: Any) -> None:
-        """Nothing: shapes are computed when they are asked for."""
-
     def on_change_input(self, fgraph: Any, node: Any, i: int, r: Variable, new_r: Variable, reason: Any) -> None:
         if new_r is r or getattr(r.type, "ndim", None) is None:
             return
@@ -163,13 +165,12 @@ class ShapeFeature(toolbox.Feature):
                 continue
             infers = hasattr(node.op, "infer_shape")
             if v not in waiting:
-                waiting.add(v)
-                needed = list(node.inputs) if infers else []
+                pending = [i for i in node.inputs if i not in known and i not in waiting] if infers else []
                 old = self.replaced.get(v)
-                if old is not None:
-                    needed.append(old)
-                pending = [i for i in needed if i not in known and i not in waiting]
+                if old is not None and old not in known and old not in waiting and old is not v:
+                    pending.append(old)
                 if pending:
+                    waiting.add(v)
                     stack.extend(pending)
                     continue
             self._infer(node, infers)
@@ -180,7 +181,11 @@ class ShapeFeature(toolbox.Feature):
         """Fill in the shapes of all outputs of `node`; those of its inputs are known."""
         known = self.known
         o_shapes: Any = None
-        if infers:
+        if infers and type(node.op) is Elemwise and len(node.outputs) == 1:
+            shape = self._of_all(node)
+            if shape is not None:
+                o_shapes = [shape]
+        if infers and o_shapes is None:
             i_shapes = [known[i] if i in known else self.shape_tuple(i) for i in node.inputs]
             try:
                 o_shapes = node.op.infer_shape(node, i_shapes)
@@ -233,6 +238,20 @@ class ShapeFeature(toolbox.Feature):
                 full = tuple(self._better(o, f, output) for f, o in zip(full, old, strict=True))
             self._set(output, full, frozenset((output,)) if opaque else base)
 
+    def _of_all(self, node: Any) -> Any:
+        """The shape tuple of all inputs of an elementwise `node` that are not single numbers, if it is one and the same."""
+        known, pattern = self.known, node.outputs[0].type.broadcastable
+        shape = None
+        for i in node.inputs:
+            if i.type.broadcastable == pattern:
+                found = known.get(i)
+                if found is None or (shape is not None and found is not shape):
+                    return None
+                shape = found
+            elif False in i.type.broadcastable:
+                return None
+        return shape
+
     @staticmethod
     def _better(old: Any, new: Any, var: Variable) -> Any:
         """Of two expressions of one dimension the one that says more."""
@@ -258,7 +277,9 @@ class ShapeFeature(toolbox.Feature):
                 f"Something inferred a shape with {len(shape)} dimensions for a variable with {ndim} dimensions: {r}"
             )
         broadcastable = getattr(r.type, "broadcastable", (False,) * ndim)
-        return tuple(self.lscalar_one if one else self.unpack(s, r) for s, one in zip(shape, broadcastable, strict=True))
+        full = [self.lscalar_one if one else self.unpack(s, r) for s, one in zip(shape, broadcastable, strict=True)]
+        # The same object where nothing changes, so that it can be seen to be the same.
+        return shape if isinstance(shape, tuple) and all(map(is_, full, shape)) else tuple(full)
 
     def _set(self, var: Variable, shape: Any, opaque: frozenset[Variable]) -> None:
         self.known[var] = shape
@@ -300,6 +321,8 @@ class ShapeFeature(toolbox.Feature):
         """
         if s_i is None:
             raise T.ShapeError(f"infer_shape returned None for a dimension of {var}")
+        if getattr(s_i, "type", None) is _LENGTH:
+            return s_i if isinstance(s_i, Constant) else self._simple(s_i)
         if isinstance(s_i, float | np.floating):
             if int(s_i) != s_i:
                 raise T.ShapeError(f"shape of {var} must be an integer, got {s_i}")

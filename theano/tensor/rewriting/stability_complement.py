@@ -241,7 +241,7 @@ def _is_needed_beside(node: Any) -> Any:
             for _ in range(_STEPS):
                 if client is node or client is beside:
                     break
-                if client == "output" or type(client.op) is not Elemwise:
+                if type(client) is str or type(client.op) is not Elemwise:
                     return False
                 takers = client.outputs[0].clients
                 if len(takers) != 1 and len({taker for taker, _ in takers}) != 1:

@@ -55,7 +55,7 @@ def as_scalar_constant(v: Any) -> Any:
         return None
     data = v.data
     if getattr(data, "size", 0) == 1 and hasattr(data, "reshape"):
-        return data.reshape(())
+        return data.reshape(()) if data.ndim else data
     unique = getattr(v.tag, "unique_value", None)
     return None if unique is None else np.asarray(unique)
 
