@@ -8,7 +8,7 @@ import numpy as np
 
 from theano import scalar
 from theano.gof.graph import Constant
-from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gof.rewriting.match import Rest
 from theano.tensor import basic as T
 from theano.tensor.elemwise import CAReduce, Elemwise
 from theano.tensor.rewriting.registry import (
@@ -18,15 +18,36 @@ from theano.tensor.rewriting.registry import (
     register_stabilize,
     register_uncanonicalize,
 )
-from theano.tensor.rewriting.rules import Made, P, a, applies, b, c, called, d, once, rest, rewrite, rule, x, y
-from theano.tensor.rewriting.terms import as_scalar_constant, constant_like, is_elemwise, is_inexact, replacement, same_dtype
+from theano.tensor.rewriting.rules import (
+    Made,
+    Otherwise,
+    P,
+    a,
+    applies,
+    b,
+    c,
+    called,
+    d,
+    once,
+    replaces,
+    rest,
+    rewrite,
+    rule,
+    x,
+    y,
+)
+from theano.tensor.rewriting.terms import (
+    argument_of,
+    as_scalar_constant,
+    constant_like,
+    is_elemwise,
+    is_inexact,
+    is_number,
+    product_of,
+    replacement,
+    same_dtype,
+)
 from theano.tensor.shapes import Shape_i
-
-
-def _filled(node: Any, value: Any) -> Any:
-    """The constant `value` in the shape of the output of `node`."""
-    out = node.outputs[0]
-    return replacement(node, constant_like(value, out) if out.type.ndim == 0 else T.constant(np.asarray(value, out.type.dtype)))
 
 
 def _negates(x: Any, out: Any) -> bool:
@@ -122,99 +143,61 @@ local_pow_specialize = rewrite(
 )
 
 
-@register_specialize_device
-@local_optimizer([T.pow])
-def local_pow_specialize_device(node: Any) -> Any:
+@replaces(P.pow(x, c), register_specialize_device)
+def local_pow_specialize_device(out: Any, x: Any, c: Any) -> Any:
     """``x ** n -> products of squares`` in one operation, for an integer ``2 < |n| <= 512``, inverted for a negative one."""
-    x = node.inputs[0]
-    out = node.outputs[0]
-    value = as_scalar_constant(node.inputs[1])
-    if value is None or np.iscomplexobj(value):
-        return False
-    exponent = int(abs(value)) if np.isfinite(value) else 0
+    value = as_scalar_constant(c)
+    exponent = int(abs(value)) if np.isfinite(value) and not np.iscomplexobj(value) else 0
     if exponent != abs(value) or not 2 < exponent <= 512 or (value < 0 and out.type.dtype in T.discrete_dtypes):
-        return False
-    base = same_dtype(x, out)
-    number = scalar.get_scalar_type(out.type.dtype)()
-    square, factors, left = number, [], exponent
-    while True:
-        if left & 1:
-            factors.append(square)
-        left >>= 1
-        if not left:
-            break
+        return None
+    number = square = scalar.get_scalar_type(out.type.dtype)()
+    product = None
+    for bit in reversed(f"{exponent:b}"):
+        if bit == "1":
+            product = square if product is None else scalar.mul(product, square)
         square = scalar.sqr(square)
-    product = factors[0]
-    for factor in factors[1:]:
-        product = scalar.mul(product, factor)
-    new = Elemwise(scalar.Composite([number], [product]))(base)
-    return replacement(node, T.inv(new) if value < 0 else new)
+    new = Elemwise(scalar.Composite([number], [product]))(same_dtype(x, out))
+    return T.inv(new) if value < 0 else new
 
 
-@register_specialize
-@local_optimizer([T.mul], among_inputs=[Constant, T.neg])
-def local_mul_specialize(node: Any) -> Any:
-    """``1 * x -> x``, ``-1 * x -> -x``, ``0 * x -> 0`` and ``(-x) * y -> -(x * y)``
-
-    Constants are put together by the canonicalization; here what is special about them is used.
-    """
-    negative = False
-    neutral = 0
-    rest = []
+def _with_one_sign(node: Any) -> Any:
+    """``-1 * x -> -x`` and ``(-x) * y -> -(x * y)``, the sign in the constant that is there anyhow"""
+    out, negative, rest = node.outputs[0], False, []
     for i in node.inputs:
-        owner = i.owner
-        if owner is not None and owner.op == T.neg and _negates(i, node.outputs[0]):
-            negative ^= True
-            rest.append(owner.inputs[0])
-            neutral += 1
-            continue
-        value = as_scalar_constant(i)
-        if value is None:
-            rest.append(i)
-        elif value == 1:
-            neutral += 1
-        elif value == -1 and i.type.dtype not in ("bool",) and not i.type.dtype.startswith("uint"):
-            neutral += 1
-            negative ^= True
-        elif value == 0:
-            return _filled(node, 0)
+        x = argument_of(i, T.neg)
+        if x is not None and _negates(i, out):
+            negative = not negative
+            rest.append(x)
+        elif is_number(i, -1):
+            negative = not negative
         else:
             rest.append(i)
-    if not neutral:
+    if rest == node.inputs:
         return False
-    if not rest:
-        return _filled(node, -1 if negative else 1)
-    if negative and len(rest) > 1 and as_scalar_constant(rest[0]) is not None:
-        # The sign goes into the constant that is there anyhow.
+    value = as_scalar_constant(rest[0]) if negative and len(rest) > 1 else None
+    if value is not None:
         # As a constant: the negative of a repeated one would be taken out again.
-        rest[0] = (
-            T.constant(-np.asarray(rest[0].data), dtype=rest[0].type.dtype)
-            if isinstance(rest[0], Constant)
-            else constant_like(-as_scalar_constant(rest[0]), rest[0])
-        )
-        negative = False
-    new = rest[0] if len(rest) == 1 else T.mul(*rest)
-    new = same_dtype(new, node.outputs[0])
-    if negative:
-        copy_stack_trace(node.outputs[0], new)
-        new = T.neg(new)
-    return replacement(node, new)
+        rest[0], negative = T.constant(-rest[0].data) if isinstance(rest[0], Constant) else constant_like(-value, rest[0]), False
+    new = same_dtype(product_of(rest), out) if rest else constant_like(1, out)
+    return replacement(node, T.neg(new) if negative else new)
 
 
-@register_specialize
-@local_optimizer([T.add])
-def local_add_specialize(node: Any) -> Any:
-    """``0 + x -> x``"""
-    rest = []
-    for i in node.inputs:
-        value = as_scalar_constant(i.owner.inputs[1] if is_elemwise(i.owner, T.fill) else i)
-        if value is None or value != 0:
-            rest.append(i)
-    if len(rest) == len(node.inputs):
-        return False
-    if not rest:
-        return _filled(node, 0)
-    return replacement(node, rest[0] if len(rest) == 1 else T.add(*rest))
+# Constants are put together by the canonicalization; here what is special about them is used.
+local_mul_specialize = rewrite(
+    "local_mul_specialize",
+    [register_specialize],
+    rule(P.mul(0, rest), 0),
+    rule(P.mul(1, x, rest), P.mul(x, rest)),
+    Otherwise(_with_one_sign, P.mul(-1, rest), P.mul(P.neg(x), rest)),
+)
+
+
+local_add_specialize = rewrite(
+    "local_add_specialize",
+    [register_specialize],
+    rule(P.add(0, x, rest), P.add(x, rest)),
+    rule(P.add(P.fill(y, 0), x, rest), P.add(x, rest)),
+)
 
 
 local_elemwise_sub_zeros = rewrite(
@@ -294,55 +277,38 @@ def _terms_over(v: Any, factor: Any) -> Any:
     num, denum = node.inputs
     if denum is factor:
         return num
-    inner = denum.owner
-    if inner is not None and inner.op == T.mul and factor in inner.inputs:
-        rest = list(inner.inputs)
-        rest.remove(factor)
-        return T.true_div(num, rest[0] if len(rest) == 1 else T.mul(*rest))
-    return None
+    rest = list(denum.owner.inputs) if is_elemwise(denum.owner, T.mul) else []
+    if factor not in rest:
+        return None
+    rest.remove(factor)
+    return T.true_div(num, product_of(rest))
 
 
-@register_canonicalize
-@register_stabilize
-@local_optimizer([T.mul], among_inputs=[T.add, T.sub])
-def local_greedy_distributor(node: Any) -> Any:
+@replaces(
+    P.mul(called("w", once(applies((T.add, T.sub))(rest))), Rest("factors")), register_canonicalize, register_stabilize
+)
+def local_greedy_distributor(out: Any, w: Any, rest: tuple, factors: tuple) -> Any:
     """``a * (b / a + c) -> b + a * c``, also of several such factors
 
     Where it lowers the number of multiplications and (weighted twofold) divisions.
     """
-    if len(node.inputs) < 2:
-        return False
-    out = node.outputs[0]
-    if out.type.dtype in T.discrete_dtypes:
-        return False
-    for k, total in enumerate(node.inputs):
-        summed = total.owner
-        if summed is None or len(total.clients) != 1 or summed.op not in (T.add, T.sub):
+    if out.type.dtype in T.discrete_dtypes or not any(is_elemwise(term.owner, T.true_div) for term in rest):
+        return None
+    # What each term is multiplied with besides.
+    terms, times, others = list(rest), [[] for _ in rest], []  # type: list, list[list], list
+    for factor in factors:
+        cancelled = _cancelled(terms, factor, w)
+        if cancelled is None:
+            others.append(factor)
             continue
-        if not any(t.owner is not None and t.owner.op == T.true_div for t in summed.inputs):
-            continue
-        terms = list(summed.inputs)
-        # What each term is multiplied with besides.
-        times: list[list[Any]] = [[] for _ in terms]
-        others = []
-        for f, factor in enumerate(node.inputs):
-            if f == k:
-                continue
-            cancelled = _cancelled(terms, factor, total)
-            if cancelled is None:
-                others.append(factor)
-                continue
-            for t, left in enumerate(cancelled):
-                if left is None:
-                    times[t].append(factor)
-                else:
-                    terms[t] = left
-        if len(others) == len(node.inputs) - 1:
-            continue
-        new = summed.op(*(T.mul(t, *by) if by else t for t, by in zip(terms, times, strict=True)))
-        copy_stack_trace(out, new)
-        return replacement(node, T.mul(new, *others) if others else new)
-    return False
+        for t, left in enumerate(cancelled):
+            if left is None:
+                times[t].append(factor)
+            else:
+                terms[t] = left
+    if len(others) == len(factors):
+        return None
+    return product_of([w.owner.op(*[product_of([t, *by]) for t, by in zip(terms, times, strict=True)]), *others])
 
 
 def _cancelled(terms: list[Any], factor: Any, total: Any) -> list[Any] | None:

@@ -35,8 +35,8 @@ from theano.tensor.rewriting.terms import (
 )
 
 __all__ = [
-    "SAME_TYPE", "Made", "Otherwise", "P", "a", "among", "applies", "b", "c", "called", "d", "number", "once", "rest", "rewrite",
-    "rule", "times", "w", "x", "y", "z",
+    "SAME_TYPE", "Made", "Otherwise", "P", "a", "among", "applies", "b", "c", "called", "d", "number", "once", "replaces", "rest",
+    "rewrite", "rule", "times", "w", "x", "y", "z",
 ]  # fmt: skip
 
 
@@ -197,8 +197,8 @@ def applies(op: Any, name: str | None = None, example: Any = None, which: Any = 
 
     Parameters
     ----------
-    op : Op or type
-        The Op, or a class of Ops, of which it is all but those of derived ones.
+    op : Op, type or tuple of them
+        The Op, or a class of Ops, of which it is all but those of derived ones; one of several.
     name : str, optional
         How it is written; by default as the Op or the class is called.
     example : Op or callable, optional
@@ -215,6 +215,9 @@ def applies(op: Any, name: str | None = None, example: Any = None, which: Any = 
     >>> identity.transform(m.T.T.owner, identity.roots[0])
     [m]
     """
+    if isinstance(op, tuple):
+        each = [applies(one, name, example, which) for one in op]
+        return lambda *inputs: Either(*[make(*inputs) for make in each])
     label = name or getattr(op, "name", None) or getattr(op, "__name__", None)
     any_order = isinstance(op, Elemwise) and op.scalar_op.commutative
 
@@ -266,7 +269,8 @@ def once(part: Any) -> Any:
     >>> [identity.transform(out.owner, identity.roots[0]) for out in outs[:2]]
     [[v], False]
     """
-    part.once = True
+    for each in _ways_of(part):
+        each.once = True
     return part
 
 
@@ -286,8 +290,13 @@ def called(name: str, part: Any) -> Any:
     >>> identity.transform(abs(T.exp(T.dscalar())).owner, identity.roots[0])
     [Elemwise{exp,no_inplace}.0]
     """
-    part.known_as = name
+    for each in _ways_of(part):
+        each.known_as = name
     return part
+
+
+def _ways_of(part: Any) -> Sequence[Any]:
+    return part.options if isinstance(part, Either) else (part,)
 
 
 def times(factor: float, part: Any) -> Any:
@@ -422,6 +431,45 @@ class rule(rules.Rule):  # noqa: N801
         return {
             name: tuple(T.cast(r, dtype) for r in v) if isinstance(v, tuple) else T.cast(v, dtype) for name, v in found.items()
         }
+
+
+def replaces(before: Any, *registrars: Callable[..., Any]) -> Callable[[Callable[..., Any]], rules.Rewrite]:
+    """Decorator that makes a rewrite of a function of what a pattern finds, where an identity does not say enough.
+
+    Parameters
+    ----------
+    before : Part or sequence of Part
+        What is looked for, or several such things.
+    *registrars : callable
+        Each registers the rewrite in a stage, under the name of the function.
+
+    Returns
+    -------
+    callable
+        The decorator. Parameters of the function are names of the pattern, or ``out``: what is replaced. What it returns takes
+        the place of that as for a `rule`; None leaves it where it is.
+
+    Examples
+    --------
+    >>> @replaces(P.sqr(called("y", P.mul(rest))))
+    ... def local_sqr_of_product(y, rest):
+    ...     return T.mul(*map(T.sqr, rest)) if y.ndim == 0 else None
+    >>> u, v = T.dscalars("u", "v")
+    >>> [new] = local_sqr_of_product.transform(T.sqr(u * v).owner)
+    >>> T.pprint(new)
+    '(sqr(u) * sqr(v))'
+    """
+    parts = (before,) if isinstance(before, Part) else before
+
+    def decorate(function: Callable[..., Any]) -> rules.Rewrite:
+        made = Made(function.__doc__ or "", function)
+        result = rules.Rewrite(function.__name__, [rule(part, made) for part in parts])
+        result.__doc__, result.__module__ = function.__doc__, function.__module__
+        for register in registrars:
+            register(result)
+        return result
+
+    return decorate
 
 
 def _variables(found: Found) -> list[Any]:
