@@ -64,7 +64,7 @@ def local_dimshuffle_subtensor(node: Any) -> Any:
     dropped = [d for d in range(out_ndim) if d not in order]
     if not dropped:
         return False
-    idx = _all_entries(owner)
+    idx = _all_entries(owner.outputs[0])
     axis = 0
     for k, entry in enumerate(idx):
         if not isinstance(entry, slice):
