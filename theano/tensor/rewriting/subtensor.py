@@ -445,10 +445,11 @@ def changed(op: Any, **properties: Any) -> Any:
     return type(op)(**{**op._props_dict(), **properties})
 
 
-def _set_instead(out: Any, rest: tuple) -> Any:
-    new = changed(out.owner.op, set_instead_of_inc=True)
-    new.same_shape = out.owner.op.same_shape
-    return new(*rest)
+def assigning(op: Any) -> Any:
+    """The IncSubtensor `op`, but that it assigns."""
+    new = changed(op, set_instead_of_inc=True)
+    new.same_shape = op.same_shape
+    return new
 
 
 #: Of a vector of positions it is not known that none comes twice.
@@ -457,7 +458,7 @@ local_incsubtensor_of_zeros_to_setsubtensor = rewrite(
     [register_specialize],
     rule(
         applies(IncSubtensor, "inc_subtensor", lambda v, *_: _incremented(T.zeros_like(v), v[0:2]))(rest),
-        Made("set_subtensor(...)", _set_instead),
+        Made("set_subtensor(...)", lambda out, rest: assigning(out.owner.op)(*rest)),
         where=("zeros are added to", lambda out, rest: not out.owner.op.set_instead_of_inc and is_zeros(rest[0])),
     ),
 )

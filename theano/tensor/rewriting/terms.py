@@ -270,6 +270,11 @@ def product_of(factors: Sequence[Any]) -> Any:
     return None if not factors else factors[0] if len(factors) == 1 else T.mul(*factors)
 
 
+def sum_of(terms: Sequence[Any]) -> Any:
+    """The sum of `terms`; None if there is none."""
+    return None if not terms else terms[0] if len(terms) == 1 else T.add(*terms)
+
+
 def same_expression(a: Any, b: Any, depth: int = 6) -> bool:
     """Whether two small expressions are the same computation, merged or not."""
     if a is b:
