@@ -14,8 +14,24 @@ from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.canonizer import local_add_canonizer, local_mul_canonizer
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_useless
-from theano.tensor.rewriting.rules import SAME_TYPE, Made, P, applies, c, called, once, rest, rewrite, rule, w, x, y, z
-from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, same_dtype
+from theano.tensor.rewriting.rules import (
+    SAME_TYPE,
+    Made,
+    P,
+    applies,
+    c,
+    called,
+    once,
+    replaces,
+    rest,
+    rewrite,
+    rule,
+    w,
+    x,
+    y,
+    z,
+)
+from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, is_elemwise, same_dtype
 from theano.tensor.shapes import Shape_i
 
 _DIMSHUFFLE = applies(DimShuffle, "dimshuffle", lambda v: v.dimshuffle("x", *range(v.type.ndim)))
@@ -59,29 +75,29 @@ def is_dimshuffle_useless(new_order: Any, x: Any) -> bool:
 
 
 def _moves_nothing(new_order: Any, broadcastable: Any) -> bool:
-    if len(new_order) != len(broadcastable):
-        return False
-    kept = [o for o, one in enumerate(broadcastable) if not one]
-    placed = [(k, o) for k, o in enumerate(new_order) if o != "x" and not broadcastable[o]]
-    return [o for _, o in placed] == kept and all(k == o for k, o in placed)
+    return len(new_order) == len(broadcastable) and all(
+        one if o == "x" or broadcastable[o] else k == o for k, (o, one) in enumerate(zip(new_order, broadcastable))
+    )
+
+
+def _has_several(op: Any) -> bool:
+    return isinstance(op.scalar_op, scal.Composite) and op.scalar_op.nout != 1 and not op.inplace_pattern
 
 
 @register_canonicalize
 @local_optimizer([Elemwise])
 def local_useless_composite(node: Any) -> Any:
     """``Composite{f, g}(x).0 -> Composite{f}(x)`` where nothing takes the other result"""
-    if len(node.outputs) == 1:
-        return False
-    scalar_op = node.op.scalar_op
-    if not isinstance(scalar_op, scal.Composite) or node.op.inplace_pattern:
-        return False
     used = [k for k, out in enumerate(node.outputs) if out.clients]
-    if len(used) == len(node.outputs):
+    if len(used) == len(node.outputs) or not _has_several(node.op):
         return False
-    smaller = scal.Composite(scalar_op.inputs, [scalar_op.outputs[k] for k in used])
+    smaller = scal.Composite(node.op.scalar_op.inputs, [node.op.scalar_op.outputs[k] for k in used])
     new = type(node.op)(smaller, openmp=node.op.openmp)(*node.inputs, return_list=True)
     copy_stack_trace(node.outputs, new)
     return dict(zip([node.outputs[k] for k in used], new, strict=True))
+
+
+local_useless_composite.op_filter = _has_several
 
 
 def used_once(x: Any) -> bool:
@@ -399,6 +415,11 @@ local_useless_cast = rewrite("local_useless_cast", [register_canonicalize, regis
 _TO_ONE_DTYPE = (scal.upgrade_to_float, scal.upcast_out, scal.upcast_out_nobool)
 
 
+def _upcast(i: Any, dtype: str) -> Any:
+    value = None if i.type.dtype == dtype else as_scalar_constant(i)
+    return i if value is None else T.constant(value.astype(dtype).reshape((1,) * i.type.ndim))
+
+
 @register_canonicalize
 @local_optimizer([Elemwise], among_inputs=[Constant])
 def local_upcast_elemwise_constant_inputs(node: Any) -> Any:
@@ -406,36 +427,26 @@ def local_upcast_elemwise_constant_inputs(node: Any) -> Any:
 
     So that constants of several dtypes merge and fold, and kernels need no casts.
     """
-    if len(node.outputs) > 1 or len(node.inputs) < 2:
-        return False
-    scalar_op = node.op.scalar_op
-    # Only where all inputs are brought to one dtype anyhow.
-    if getattr(scalar_op, "output_types_preference", None) not in _TO_ONE_DTYPE:
-        return False
     dtype = node.outputs[0].type.dtype
     for i in node.inputs:
         if i.type.dtype != dtype:
             break
     else:
         return False
-    # A term of a longer product or sum is about to go into that.
+    # Only where all inputs are brought to one dtype anyhow. A term of a longer product or sum is about to go into that.
+    if len(node.outputs) > 1 or len(node.inputs) < 2 or not _takes_one_dtype(node.op):
+        return False
     if local_mul_canonizer.absorbed(node) or local_add_canonizer.absorbed(node):
         return False
-    changed = False
-    new_inputs = []
-    for i in node.inputs:
-        if i.type.dtype == dtype or not isinstance(i, Constant) and (i.owner is None or not isinstance(i.owner.op, DimShuffle)):
-            new_inputs.append(i)
-            continue
-        value = as_scalar_constant(i)
-        if value is None:
-            new_inputs.append(i)
-            continue
-        new_inputs.append(T.constant(value.astype(dtype).reshape((1,) * i.type.ndim)))
-        changed = True
-    if not changed:
-        return False
-    return exact_replacement(node, node.op(*new_inputs))
+    new_inputs = [_upcast(i, dtype) for i in node.inputs]
+    return False if new_inputs == node.inputs else exact_replacement(node, node.op(*new_inputs))
+
+
+def _takes_one_dtype(op: Any) -> bool:
+    return getattr(op.scalar_op, "output_types_preference", None) in _TO_ONE_DTYPE
+
+
+local_upcast_elemwise_constant_inputs.op_filter = _takes_one_dtype
 
 
 local_useless_switch = rewrite(
@@ -533,32 +544,13 @@ local_log_exp = rewrite(
 )
 
 
-@register_canonicalize
-@local_optimizer([Elemwise], among_inputs=[T.switch])
-def local_merge_switch_same_cond(node: Any) -> Any:
+_NO_SWITCH = applies(Elemwise, "f", T.exp, lambda op: op.scalar_op != scal.switch)
+
+
+@replaces(_NO_SWITCH(once(P.switch(z, x, y)), w, rest), register_canonicalize)
+def local_merge_switch_same_cond(out: Any, z: Any, w: Any, rest: tuple) -> Any:
     """``f(switch(c, a, b), switch(c, d, e)) -> switch(c, f(a, d), f(b, e))`` for a shared condition."""
-    op = node.op
-    if op == T.switch or len(node.inputs) < 2 or len(node.outputs) != 1:
-        return False
-    cond = None
-    for i in node.inputs:
-        owner = i.owner
-        if owner is None or owner.op != T.switch or len(i.clients) != 1:
-            return False
-        if cond is None:
-            cond = owner.inputs[0]
-        elif owner.inputs[0] is not cond:
-            return False
-    left, right = (op(*[same_dtype(i.owner.inputs[k], i) for i in node.inputs]) for k in (1, 2))
-    copy_stack_trace(node.outputs[0], [left, right])
-    return exact_replacement(node, T.switch(cond, left, right))
-
-
-# What is asked once for each Op instead of once for each node.
-local_useless_composite.op_filter = lambda op: (
-    isinstance(op.scalar_op, scal.Composite) and op.scalar_op.nout != 1 and not op.inplace_pattern
-)
-local_upcast_elemwise_constant_inputs.op_filter = lambda op: (
-    getattr(op.scalar_op, "output_types_preference", None) in _TO_ONE_DTYPE
-)
-local_merge_switch_same_cond.op_filter = lambda op: op.scalar_op != scal.switch
+    if any(not is_elemwise(i.owner, T.switch) or i.owner.inputs[0] is not z or len(i.clients) != 1 for i in (w, *rest)):
+        return None
+    branches = zip(*[[same_dtype(branch, i) for branch in i.owner.inputs[1:]] for i in out.owner.inputs])
+    return T.switch(z, *[out.owner.op(*inputs) for inputs in branches])

@@ -291,7 +291,7 @@ local_alloc_unary = rewrite(
     rule(
         applies(Elemwise, "f", T.exp)(called("y", _ALLOC(x, rest))),
         Made("alloc(f(x), ...)", lambda out, x, rest: T.alloc(copy_stack_trace(out, out.owner.op(x)), *rest)),
-        where=("`x` has another type than the alloc", lambda out, x, y: x.type != y.type and len(out.owner.outputs) == 1),
+        where=("`x` has another type than the alloc", lambda x, y: x.type != y.type),
     ),
 )
 

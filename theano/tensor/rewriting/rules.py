@@ -412,7 +412,7 @@ class rule(rules.Rule):  # noqa: N801
     def replaced(self, node: Any, found: Found) -> Any:
         out = node.outputs[0]
         known = self.known(found, out.type.dtype)
-        if known is None:
+        if known is None or len(node.outputs) > 1:
             return False
         if isinstance(self.after, Number):
             return replacement(node, constant_of(np.asarray(self.after.value, dtype=out.type.dtype)))
