@@ -11,13 +11,6 @@ from theano.gof.graph import Constant
 from theano.gof.rewriting.match import Rest
 from theano.tensor import basic as T
 from theano.tensor.elemwise import CAReduce, Elemwise
-from theano.tensor.rewriting.registry import (
-    register_canonicalize,
-    register_specialize,
-    register_specialize_device,
-    register_stabilize,
-    register_uncanonicalize,
-)
 from theano.tensor.rewriting.rules import (
     Made,
     Otherwise,
@@ -90,49 +83,45 @@ NOT_WRAPPED = ("`y` is no integer, or of the dtype of the result", lambda y, out
 LENGTH = ("`x` is a length", lambda x: _is_length(x))
 NEGATIVE_FOR_LENGTH = ("`x` is a length, `c` is negative", lambda x, c: as_scalar_constant(c) < 0 and _is_length(x))
 
-local_neg_to_mul = rewrite(
-    "local_neg_to_mul", [register_canonicalize], rule(P.neg(x), -1 * x, where=("`x` has a sign", _has_sign))
-)
+local_neg_to_mul = rewrite("local_neg_to_mul", "canonicalize", rule(P.neg(x), -1 * x, where=("`x` has a sign", _has_sign)))
 
 
-local_neg_neg = rewrite("local_neg_neg", [register_specialize], rule(P.neg(P.neg(x)), x))
+local_neg_neg = rewrite("local_neg_neg", "specialize", rule(P.neg(P.neg(x)), x))
 
 
 local_neg_div_neg = rewrite(
     "local_neg_div_neg",
-    [register_specialize],
+    "specialize",
     rule(P.neg(once(P.neg(x) / y)), x / y, where=NO_INTEGER),
     rule(P.neg(once(c / x)), -c / x,
-         where=("`c` is no integer", lambda c: is_inexact(c))),
+         where=("`c` is no integer", lambda c: is_inexact(c)))
 )  # fmt: skip
 
 
-local_div_of_negs = rewrite("local_div_of_negs", [register_specialize], rule(P.neg(x) / P.neg(y), x / y, where=INEXACT))
+local_div_of_negs = rewrite("local_div_of_negs", "specialize", rule(P.neg(x) / P.neg(y), x / y, where=INEXACT))
 
 
-local_mul_zero = rewrite("local_mul_zero", [register_canonicalize, register_specialize], rule(P.mul(0, rest), 0))
+local_mul_zero = rewrite("local_mul_zero", "canonicalize specialize", rule(P.mul(0, rest), 0))
 
 
-local_div_to_inv = rewrite("local_div_to_inv", [register_specialize], rule(P.true_div(1, x), P.inv(x), "same"))
+local_div_to_inv = rewrite("local_div_to_inv", "specialize", rule(P.true_div(1, x), P.inv(x), "same"))
 
 
-local_pow_canonicalize = rewrite("local_pow_canonicalize", [register_canonicalize], rule(P.pow(x, 0), 1), rule(P.pow(x, 1), x))
+local_pow_canonicalize = rewrite("local_pow_canonicalize", "canonicalize", rule(P.pow(x, 0), 1), rule(P.pow(x, 1), x))
 
 
-local_mul_to_sqr = rewrite("local_mul_to_sqr", [register_specialize], rule(P.mul(x, x), P.sqr(x)))
+local_mul_to_sqr = rewrite("local_mul_to_sqr", "specialize", rule(P.mul(x, x), P.sqr(x)))
 
 
-local_intdiv_by_one = rewrite("local_intdiv_by_one", [register_canonicalize], rule(P.int_div(x, 1), x, where=INTEGER))
+local_intdiv_by_one = rewrite("local_intdiv_by_one", "canonicalize", rule(P.int_div(x, 1), x, where=INTEGER))
 
 
-local_zero_div = rewrite(
-    "local_zero_div", [register_canonicalize, register_specialize], rule(P.int_div(0, x), 0), rule(P.true_div(0, x), 0)
-)
+local_zero_div = rewrite("local_zero_div", "canonicalize specialize", rule(P.int_div(0, x), 0), rule(P.true_div(0, x), 0))
 
 
 local_pow_specialize = rewrite(
     "local_pow_specialize",
-    [register_specialize],
+    "specialize",
     rule(P.pow(x, 1), x),
     rule(P.pow(x, 0), 1),
     rule(P.pow(x, 2), P.sqr(x), "cast"),
@@ -143,7 +132,7 @@ local_pow_specialize = rewrite(
 )
 
 
-@replaces(P.pow(x, c), register_specialize_device)
+@replaces(P.pow(x, c), "specialize_device")
 def local_pow_specialize_device(out: Any, x: Any, c: Any) -> Any:
     """``x ** n -> products of squares`` in one operation, for an integer ``2 < |n| <= 512``, inverted for a negative one."""
     value = as_scalar_constant(c)
@@ -185,7 +174,7 @@ def _with_one_sign(node: Any) -> Any:
 # Constants are put together by the canonicalization; here what is special about them is used.
 local_mul_specialize = rewrite(
     "local_mul_specialize",
-    [register_specialize],
+    "specialize",
     rule(P.mul(0, rest), 0),
     rule(P.mul(1, x, rest), P.mul(x, rest)),
     Otherwise(_with_one_sign, P.mul(-1, rest), P.mul(P.neg(x), rest)),
@@ -194,28 +183,22 @@ local_mul_specialize = rewrite(
 
 local_add_specialize = rewrite(
     "local_add_specialize",
-    [register_specialize],
+    "specialize",
     rule(P.add(0, x, rest), P.add(x, rest)),
     rule(P.add(P.fill(y, 0), x, rest), P.add(x, rest)),
 )
 
 
-local_elemwise_sub_zeros = rewrite(
-    "local_elemwise_sub_zeros", [register_specialize, register_canonicalize], rule(P.sub(x, x), P.fill(x, 0))
-)
+local_elemwise_sub_zeros = rewrite("local_elemwise_sub_zeros", "specialize canonicalize", rule(P.sub(x, x), P.fill(x, 0)))
 
 
-local_sub_zero = rewrite("local_sub_zero", [register_specialize], rule(P.sub(x, 0), x), rule(P.sub(0, x), P.neg(x), "cast"))
+local_sub_zero = rewrite("local_sub_zero", "specialize", rule(P.sub(x, 0), x), rule(P.sub(0, x), P.neg(x), "cast"))
 
 
-local_add_neg_to_sub = rewrite(
-    "local_add_neg_to_sub", [register_specialize], rule(P.add(x, P.neg(y)), P.sub(x, y), where=NOT_WRAPPED)
-)
+local_add_neg_to_sub = rewrite("local_add_neg_to_sub", "specialize", rule(P.add(x, P.neg(y)), P.sub(x, y), where=NOT_WRAPPED))
 
 
-local_sub_neg_to_add = rewrite(
-    "local_sub_neg_to_add", [register_specialize], rule(P.sub(x, P.neg(y)), P.add(x, y), where=NOT_WRAPPED)
-)
+local_sub_neg_to_add = rewrite("local_sub_neg_to_add", "specialize", rule(P.sub(x, P.neg(y)), P.add(x, y), where=NOT_WRAPPED))
 
 
 def _has_absolute_value(x: Any) -> bool:
@@ -231,7 +214,7 @@ LIFTABLE = "the result is no integer, nor are factors"
 # So that factors can cancel.
 local_abs_lift = rewrite(
     "local_abs_lift",
-    [register_canonicalize],
+    "canonicalize",
     rule(
         P.abs_(once(P.mul(rest))),
         Made("the product of |...|", lambda rest: T.mul(*map(T.abs_, rest))),
@@ -243,7 +226,7 @@ local_abs_lift = rewrite(
 
 local_abs_abs = rewrite(
     "local_abs_abs",
-    [register_canonicalize],
+    "canonicalize",
     rule(P.abs_(P.abs_(x)), P.abs_(x), where=("the result is a float", lambda out: out.type.dtype in T.float_dtypes)),
     rule(P.abs_(P.sqr(x)), P.sqr(x), "floats"),
     rule(P.abs_(P.neg(x)), P.abs_(x), where=("`x` has a sign", lambda x: _has_sign(x) and x.type.dtype not in T.complex_dtypes)),
@@ -252,20 +235,17 @@ local_abs_abs = rewrite(
 
 local_abs_merge = rewrite(
     "local_abs_merge",
-    [register_specialize],
+    "specialize",
     rule(P.mul(P.abs_(x), P.abs_(y), rest), P.mul(P.abs_(P.mul(x, y)), rest), where=INEXACT),
     rule(P.abs_(x) / P.abs_(y), P.abs_(x / y), where=INEXACT),
 )
 
 
-local_sqrt_sqr = rewrite("local_sqrt_sqr", [register_specialize], rule(P.sqrt(P.sqr(x)), P.abs_(x), "floats"))
+local_sqrt_sqr = rewrite("local_sqrt_sqr", "specialize", rule(P.sqrt(P.sqr(x)), P.abs_(x), "floats"))
 
 
 local_sqr_abs = rewrite(
-    "local_sqr_abs",
-    [register_specialize],
-    rule(P.sqr(P.abs_(x)), P.sqr(x), "floats"),
-    rule(P.sqr(P.neg(x)), P.sqr(x), "floats"),
+    "local_sqr_abs", "specialize", rule(P.sqr(P.abs_(x)), P.sqr(x), "floats"), rule(P.sqr(P.neg(x)), P.sqr(x), "floats")
 )
 
 
@@ -284,9 +264,7 @@ def _terms_over(v: Any, factor: Any) -> Any:
     return T.true_div(num, product_of(rest))
 
 
-@replaces(
-    P.mul(called("w", once(applies((T.add, T.sub))(rest))), Rest("factors")), register_canonicalize, register_stabilize
-)
+@replaces(P.mul(called("w", once(applies((T.add, T.sub))(rest))), Rest("factors")), "canonicalize stabilize")
 def local_greedy_distributor(out: Any, w: Any, rest: tuple, factors: tuple) -> Any:
     """``a * (b / a + c) -> b + a * c``, also of several such factors
 
@@ -324,7 +302,7 @@ def _cancelled(terms: list[Any], factor: Any, total: Any) -> list[Any] | None:
 
 local_useless_maximum = rewrite(
     "local_useless_maximum",
-    [register_canonicalize, register_specialize],
+    "canonicalize specialize",
     rule(P.maximum(x, x), x),
     rule(P.minimum(x, x), x),
     rule(P.maximum(P.maximum(x, y), x), P.maximum(x, y)),
@@ -333,10 +311,7 @@ local_useless_maximum = rewrite(
 
 
 local_and_or_of_the_same = rewrite(
-    "local_and_or_of_the_same",
-    [register_canonicalize, register_specialize],
-    rule(P.and_(x, x), x, "same"),
-    rule(P.or_(x, x), x, "same"),
+    "local_and_or_of_the_same", "canonicalize specialize", rule(P.and_(x, x), x, "same"), rule(P.or_(x, x), x, "same")
 )
 
 
@@ -352,7 +327,7 @@ def _clipped(x: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
 
 local_clip_clip = rewrite(
     "local_clip_clip",
-    [register_canonicalize, register_specialize],
+    "canonicalize specialize",
     rule(
         P.clip(P.clip(x, a, b), c, d),
         Made("clip(x, clip(a, c, d), clip(b, c, d))", _clipped),
@@ -363,7 +338,7 @@ local_clip_clip = rewrite(
 #: As in the original, all that is in an array counts as equal to itself: ``x <= x`` is true of NaN.
 local_useless_elemwise_comparison = rewrite(
     "local_useless_elemwise_comparison",
-    [register_canonicalize, register_specialize],
+    "canonicalize specialize",
     rule(P.lt(x, x), 0),
     rule(P.gt(x, x), 0),
     rule(P.le(x, x), 1),
@@ -382,7 +357,7 @@ local_useless_elemwise_comparison = rewrite(
 _MAX = applies(CAReduce, "max", lambda v: CAReduce(scalar.maximum, 0)(v), lambda op: op.scalar_op == scalar.maximum)
 local_max_to_min = rewrite(
     "local_max_to_min",
-    [register_uncanonicalize],
+    "uncanonicalize",
     rule(
         P.neg(called("y", _MAX(P.neg(x)))),
         Made("min(x)", lambda x, y: CAReduce(scalar.minimum, y.owner.op.axis)(x)),

@@ -5,20 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from theano.gof.graph import Constant
-from theano.gof.opt import local_optimizer
 from theano.gof.rewriting.stages import optdb
 from theano.raise_op import Assert
 from theano.tensor import basic as T
-from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_useless
+from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import applies, called, rest, rewrite, rule, x, y, z
 from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement
 from theano.tensor.shapes import SpecifyShape
 
 
-@register_canonicalize
-@register_specialize
-@register_useless
-@local_optimizer([Assert])
+@rewrites([Assert], "canonicalize specialize useless")
 def local_remove_useless_assert(node: Any) -> Any:
     """``Assert(x, True, c) -> Assert(x, c)`` and ``Assert(x) -> x``; a condition that is certainly false stays."""
     conditions = []
@@ -51,5 +47,5 @@ optdb["specialize"].register("local_remove_all_assert", local_remove_all_assert,
 
 _SPECIFIED = applies(SpecifyShape, "specify_shape", SpecifyShape())
 local_merge_specify_shape = rewrite(
-    "local_merge_specify_shape", [register_canonicalize], rule(_SPECIFIED(called("z", _SPECIFIED(x, y)), y), z)
+    "local_merge_specify_shape", "canonicalize", rule(_SPECIFIED(called("z", _SPECIFIED(x, y)), y), z)
 )

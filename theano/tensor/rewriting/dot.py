@@ -6,18 +6,17 @@ from typing import Any
 
 import numpy as np
 
-from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gof.opt import copy_stack_trace
 from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle
 from theano.tensor.rewriting.elemwise import dimshuffled, is_dot_of_matrices, used_once, will_be_met
-from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize
+from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.subtensor import is_zeros
 from theano.tensor.rewriting.terms import exact_replacement
 
 
-@register_canonicalize
-@local_optimizer([DimShuffle], needs=[T.Dot])
+@rewrites([DimShuffle], "canonicalize", needs=[T.Dot])
 def local_lift_transpose_through_dot(node: Any) -> Any:
     """``dot(x, y).T -> dot(y.T, x.T)``
 
@@ -34,10 +33,7 @@ def local_lift_transpose_through_dot(node: Any) -> Any:
     return exact_replacement(node, new, *node.inputs)
 
 
-@register_canonicalize
-@register_stabilize
-@register_specialize
-@local_optimizer([T.Dot])
+@rewrites([T.Dot], "canonicalize stabilize specialize")
 def local_0_dot_x(node: Any) -> Any:
     """``dot(0, x) -> 0`` and ``dot(x, 0) -> 0``
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from theano import scalar as scal
 from theano.gof.graph import Constant
-from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gof.opt import copy_stack_trace
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.canonizer import local_add_canonizer, local_mul_canonizer
-from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_useless
+from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import (
     SAME_TYPE,
     Made,
@@ -84,8 +84,7 @@ def _has_several(op: Any) -> bool:
     return isinstance(op.scalar_op, scal.Composite) and op.scalar_op.nout != 1 and not op.inplace_pattern
 
 
-@register_canonicalize
-@local_optimizer([Elemwise])
+@rewrites([Elemwise], "canonicalize")
 def local_useless_composite(node: Any) -> Any:
     """``Composite{f, g}(x).0 -> Composite{f}(x)`` where nothing takes the other result"""
     used = [k for k, out in enumerate(node.outputs) if out.clients]
@@ -289,9 +288,7 @@ def _anew(out: Any, order: tuple, inputs: list[Any]) -> Any:
     return value
 
 
-@register_canonicalize("fast_compile")
-@register_specialize
-@local_optimizer([DimShuffle])
+@rewrites([DimShuffle], "canonicalize:fast_compile specialize")
 def local_dimshuffle_lift(node: Any) -> Any:
     """``dimshuffle(f(x, y)) -> f(dimshuffle(x), dimshuffle(y))`` and ``dimshuffle(dimshuffle(x)) -> dimshuffle(x)``
 
@@ -339,9 +336,7 @@ _UNMOVED = applies(
     lambda v: DimShuffle(v.broadcastable, range(v.ndim))(v),
     lambda op: _moves_nothing(op.new_order, op.input_broadcastable),
 )
-local_useless_dimshuffle = rewrite(
-    "local_useless_dimshuffle", [register_useless("fast_compile")], rule(_UNMOVED(x), x, where=SAME_TYPE)
-)
+local_useless_dimshuffle = rewrite("local_useless_dimshuffle", "useless:fast_compile", rule(_UNMOVED(x), x, where=SAME_TYPE))
 
 
 _COPIED = applies(
@@ -353,7 +348,7 @@ _COPIED = applies(
 # A view never hurts before the in-place rewrites.
 local_dimshuffle_no_inplace_at_canonicalize = rewrite(
     "local_dimshuffle_no_inplace_at_canonicalize",
-    [register_canonicalize],
+    "canonicalize",
     rule(_COPIED(x), Made("a view", lambda out, x: DimShuffle(x.broadcastable, out.owner.op.new_order, inplace=True)(x))),
 )
 
@@ -366,7 +361,7 @@ def _is_all_ones(c: Any, out: Any) -> bool:
 #: As in the original, all that is in an array counts as equal to itself: ``eq(x, x)`` is true of NaN.
 local_useless_elemwise = rewrite(
     "local_useless_elemwise",
-    [register_useless("fast_compile"), register_specialize("fast_compile"), register_canonicalize("fast_compile")],
+    "useless:fast_compile specialize:fast_compile canonicalize:fast_compile",
     rule(P.eq(x, x), 1),
     rule(P.neq(x, x), 0),
     rule(P.add(x), x),
@@ -377,7 +372,7 @@ local_useless_elemwise = rewrite(
                                  x.type == out.type and _is_all_ones(c, out))),
     rule(P.or_(0, x), x, where=SAME_TYPE),
     rule(P.or_(1, x), 1, where=("the result is a bool", lambda out: out.type.dtype == "bool")),
-    rule(P.xor(x, x), 0),
+    rule(P.xor(x, x), 0)
 )  # fmt: skip
 
 
@@ -399,7 +394,7 @@ _CAST_TO_INT8 = applies(Elemwise, "cast", T._convert_to_int8, _is_cast)
 _CAST_TO_ITSELF = rule(_CAST(x), x, where=SAME_TYPE)
 local_cast_cast = rewrite(
     "local_cast_cast",
-    [register_specialize, register_canonicalize],
+    "specialize canonicalize",
     _CAST_TO_ITSELF,
     rule(
         _CAST_TO_INT8(called("y", _CAST(x))),
@@ -409,7 +404,7 @@ local_cast_cast = rewrite(
 )
 
 
-local_useless_cast = rewrite("local_useless_cast", [register_canonicalize, register_specialize], _CAST_TO_ITSELF)
+local_useless_cast = rewrite("local_useless_cast", "canonicalize specialize", _CAST_TO_ITSELF)
 
 
 _TO_ONE_DTYPE = (scal.upgrade_to_float, scal.upcast_out, scal.upcast_out_nobool)
@@ -420,8 +415,7 @@ def _upcast(i: Any, dtype: str) -> Any:
     return i if value is None else T.constant(value.astype(dtype).reshape((1,) * i.type.ndim))
 
 
-@register_canonicalize
-@local_optimizer([Elemwise], among_inputs=[Constant])
+@rewrites([Elemwise], "canonicalize", among_inputs=[Constant])
 def local_upcast_elemwise_constant_inputs(node: Any) -> Any:
     """``add(x_float32, 1_int8) -> add(x_float32, 1_float32)``: constants get the dtype of the result.
 
@@ -451,7 +445,7 @@ local_upcast_elemwise_constant_inputs.op_filter = _takes_one_dtype
 
 local_useless_switch = rewrite(
     "local_useless_switch",
-    [register_useless, register_canonicalize("fast_compile", "local_remove_switch_const_cond"), register_specialize],
+    "useless canonicalize:fast_compile:local_remove_switch_const_cond specialize",
     rule(P.switch(0, x, y), y),
     rule(P.switch(c, x, y), x, where=("`c` is not 0", lambda c: as_scalar_constant(c) != 0)),
     rule(P.switch(z, x, x), x),
@@ -469,15 +463,15 @@ def _sunk(operation: Any, other: Any) -> list[rule]:
 
 
 # So that the NaN of a gradient in the branch that is not taken cannot reach the result.
-local_mul_switch_sink = rewrite("local_mul_switch_sink", [register_specialize, register_canonicalize], *_sunk(P.mul, rest))
+local_mul_switch_sink = rewrite("local_mul_switch_sink", "specialize canonicalize", *_sunk(P.mul, rest))
 
 
-local_div_switch_sink = rewrite("local_div_switch_sink", [register_canonicalize], *_sunk(P.true_div, y), *_sunk(P.int_div, y))
+local_div_switch_sink = rewrite("local_div_switch_sink", "canonicalize", *_sunk(P.true_div, y), *_sunk(P.int_div, y))
 
 
 local_switch_of_switch = rewrite(
     "local_switch_of_switch",
-    [register_canonicalize],
+    "canonicalize",
     rule(P.switch(z, P.switch(z, x, w), y), P.switch(z, x, y)),
     rule(P.switch(z, x, P.switch(z, w, y)), P.switch(z, x, y)),
 )
@@ -514,7 +508,7 @@ _REAL = ("`x` is real", lambda x: x.type.dtype not in T.complex_dtypes)
 # arccosh(cosh(x)) is |x|: no rule. Of the complex values that a hyperbolic function maps to one, its inverse returns one.
 local_func_inv = rewrite(
     "local_func_inv",
-    [register_canonicalize, register_specialize],
+    "canonicalize specialize",
     rule(P.deg2rad(P.rad2deg(x)), x, "same", where=_REAL),
     rule(P.rad2deg(P.deg2rad(x)), x, "same", where=_REAL),
     rule(P.cosh(P.arccosh(x)), x, "same", where=_REAL),
@@ -529,7 +523,7 @@ local_func_inv = rewrite(
 
 local_exp_log = rewrite(
     "local_exp_log",
-    [register_canonicalize, register_specialize],
+    "canonicalize specialize",
     rule(P.exp(P.log(x)), P.switch(P.ge(x, 0), x, np.nan), "floats"),
     rule(P.exp(P.log1p(x)), P.switch(P.ge(x, -1), P.add(1, x), np.nan), "floats"),
     rule(P.expm1(P.log1p(x)), P.switch(P.ge(x, -1), x, np.nan), "floats"),
@@ -537,17 +531,14 @@ local_exp_log = rewrite(
 
 
 local_log_exp = rewrite(
-    "local_log_exp",
-    [register_canonicalize, register_specialize],
-    rule(P.log(P.exp(x)), x, "same"),
-    rule(P.log1p(P.expm1(x)), x, "same"),
+    "local_log_exp", "canonicalize specialize", rule(P.log(P.exp(x)), x, "same"), rule(P.log1p(P.expm1(x)), x, "same")
 )
 
 
 _NO_SWITCH = applies(Elemwise, "f", T.exp, lambda op: op.scalar_op != scal.switch)
 
 
-@replaces(_NO_SWITCH(once(P.switch(z, x, y)), w, rest), register_canonicalize)
+@replaces(_NO_SWITCH(once(P.switch(z, x, y)), w, rest), "canonicalize")
 def local_merge_switch_same_cond(out: Any, z: Any, w: Any, rest: tuple) -> Any:
     """``f(switch(c, a, b), switch(c, d, e)) -> switch(c, f(a, d), f(b, e))`` for a shared condition."""
     if any(not is_elemwise(i.owner, T.switch) or i.owner.inputs[0] is not z or len(i.clients) != 1 for i in (w, *rest)):

@@ -13,7 +13,7 @@ from theano.gof.rewriting.stages import optdb
 from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
-from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
+from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, rewrites
 from theano.tensor.rewriting.rules import Made, P, applies, called, rest, rewrite, rule, x, y
 from theano.tensor.rewriting.terms import (
     as_scalar_constant,
@@ -26,7 +26,7 @@ from theano.tensor.rewriting.terms import (
 )
 
 fill = T.fill
-_EARLY = [register_useless("fast_compile"), register_canonicalize("fast_compile")]
+_EARLY = "useless:fast_compile canonicalize:fast_compile"
 _ALLOC = applies(T.Alloc, "alloc", T.alloc)
 
 
@@ -67,8 +67,7 @@ def _without_fills(node: Any) -> tuple[list[Any], list[Any], list[Any]]:
     return inputs, models, others
 
 
-@register_canonicalize
-@local_optimizer([Elemwise], among_inputs=[fill])
+@rewrites([Elemwise], "canonicalize", among_inputs=[fill])
 def local_fill_sink(node: Any) -> Any:
     """``f(fill(a, b), fill(c, d), e) -> fill(c, fill(a, f(b, d, e)))``
 
@@ -91,8 +90,7 @@ def local_fill_sink(node: Any) -> Any:
     return [new]
 
 
-@register_canonicalize
-@local_optimizer([Elemwise], among_inputs=[fill])
+@rewrites([Elemwise], "canonicalize", among_inputs=[fill])
 def local_fill_cut(node: Any) -> Any:
     """``f(fill(a, b), c) -> f(b, c)`` if `c` has the shape of the result."""
     op = node.op
@@ -105,11 +103,7 @@ def local_fill_cut(node: Any) -> Any:
     return exact_replacement(node, op(*inputs))
 
 
-@register_specialize
-@register_stabilize
-@register_canonicalize
-@register_useless
-@local_optimizer([T.Alloc])
+@rewrites([T.Alloc], "specialize stabilize canonicalize useless")
 def local_useless_alloc(node: Any) -> Any:
     """``alloc(x, shape) -> x`` if `x` has the type of the result and its shape.
 
@@ -128,9 +122,7 @@ def local_useless_alloc(node: Any) -> Any:
     return [x]
 
 
-@register_specialize
-@register_canonicalize
-@local_optimizer([T.Alloc])
+@rewrites([T.Alloc], "specialize canonicalize")
 def local_merge_alloc(node: Any) -> Any:
     """``alloc(alloc(x, s), t) -> alloc(x, t)``
 
@@ -149,9 +141,7 @@ def local_merge_alloc(node: Any) -> Any:
     return exact_replacement(node, node.op.make_node(inner.inputs[0], *outer).outputs[0])
 
 
-@register_stabilize
-@register_canonicalize
-@local_optimizer([T.Alloc])
+@rewrites([T.Alloc], "stabilize canonicalize")
 def local_canonicalize_alloc(node: Any) -> Any:
     """``alloc(x, 1, n, m) -> dimshuffle{x,0,1}(alloc(x, n, m))`` for dimensions of 1 that are added on the left"""
     x, shape, out = node.inputs[0], node.inputs[1:], node.outputs[0]
@@ -205,6 +195,7 @@ def local_elemwise_alloc_op(ElemwiseOP: Any, AllocOP: Any, DimShuffleOP: Any) ->
     >>> rewrite(T.add(T.dvector("x"), T.alloc(T.dscalar("y"), 3)).owner)[0].owner.inputs
     [x, InplaceDimShuffle{x}.0]
     """
+
     def local_elemwise_alloc(node: Any) -> Any:
         """``f(x, alloc(y, shape)) -> f(x, y)`` if another input has the shape of the result.
 
@@ -287,7 +278,7 @@ def _assert_shapes(node: Any, reference: Any, inputs: list[Any], new_inputs: lis
 
 local_alloc_unary = rewrite(
     "local_alloc_unary",
-    [register_canonicalize, register_specialize],
+    "canonicalize specialize",
     rule(
         applies(Elemwise, "f", T.exp)(called("y", _ALLOC(x, rest))),
         Made("alloc(f(x), ...)", lambda out, x, rest: T.alloc(copy_stack_trace(out, out.owner.op(x)), *rest)),

@@ -6,9 +6,8 @@ from itertools import pairwise
 from typing import Any
 
 from theano.gof.graph import Constant
-from theano.gof.opt import local_optimizer
 from theano.tensor import basic as T
-from theano.tensor.rewriting.registry import register_canonicalize, register_specialize
+from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import P, applies, called, replaces, rest, rewrite, rule, x, y, z
 from theano.tensor.rewriting.subtensor import (
     _INDEX,
@@ -43,7 +42,7 @@ def _set_to(v: Any, part: Any) -> Any:
 
 local_setsubtensor_of_itself = rewrite(
     "local_setsubtensor_of_itself",
-    [register_canonicalize, register_specialize],
+    "canonicalize specialize",
     rule(
         applies(IncSubtensor, "set_subtensor", _set_to)(x, called("y", _SUBTENSOR(x, rest)), rest),
         x,
@@ -52,7 +51,7 @@ local_setsubtensor_of_itself = rewrite(
 )
 
 
-@replaces(applies(AdvancedIncSubtensor)(x, y, z, z), register_specialize)
+@replaces(applies(AdvancedIncSubtensor)(x, y, z, z), "specialize")
 def local_incsubtensor_of_zeros_to_diag(out: Any, x: Any, y: Any, z: Any) -> Any:
     """``inc_subtensor(zeros((n, n))[arange(n), arange(n)], v) -> diag(v)``, as the second derivatives of sums of functions"""
     if y.type.broadcastable != (False,) or y.type.dtype != out.type.dtype or not is_zeros(x):
@@ -66,7 +65,7 @@ _PART = called("y", applies((Subtensor, AdvancedSubtensor1))(x, _INDEX))
 
 @replaces(
     [applies((IncSubtensor, AdvancedIncSubtensor1))(x, called("w", op(_PART, rest)), _INDEX) for op in (P.add, P.sub)],
-    register_specialize,
+    "specialize",
 )
 def local_set_to_inc_subtensor(out: Any, w: Any, x: Any, y: Any, rest: tuple, index: tuple) -> Any:
     """``set_subtensor(x[i], x[i] + y) -> inc_subtensor(x[i], y)`` and ``x[i] - y -> inc_subtensor(x[i], -y)``
@@ -119,9 +118,7 @@ def _as_assignments(parts: list[tuple[int, Any, Any]]) -> Any:
     return result
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([T.add], among_inputs=[IncSubtensor])
+@rewrites([T.add], "canonicalize specialize", among_inputs=[IncSubtensor])
 def local_add_of_parts(node: Any) -> Any:
     """``inc(zeros[:, :a], u) + inc(zeros[:, a:], v) + w -> join(1, u, v) + w``
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from theano.gof.graph import Constant
-from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gof.opt import copy_stack_trace
 from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
 from theano.tensor.rewriting.elemwise import _DIMSHUFFLE, one_comes_down
-from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
+from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import SAME_TYPE, Made, applies, called, once, rewrite, rule, x, y, z
 from theano.tensor.rewriting.shape import same_dimension
 from theano.tensor.rewriting.subtensor import indices_of
@@ -24,7 +24,7 @@ _F = applies(Elemwise, "f", T.exp)
 
 local_reshape_chain = rewrite(
     "local_reshape_chain",
-    [register_specialize, register_stabilize, register_canonicalize],
+    "specialize stabilize canonicalize",
     rule(
         _RESHAPE(_RESHAPE(x, y), z),
         Made("reshape(x, z)", lambda out, x, z: T.patternbroadcast(out.owner.op(x, z), out.type.broadcastable)),
@@ -42,10 +42,7 @@ def _shape_entries(shape: Any) -> list[Any] | None:
     return None
 
 
-@register_useless
-@register_canonicalize
-@register_stabilize
-@local_optimizer([T.Reshape])
+@rewrites([T.Reshape], "useless canonicalize stabilize")
 def local_useless_reshape(node: Any) -> Any:
     """``reshape(x, x.shape) -> x``; one dimension may be -1."""
     x, shape = node.inputs
@@ -106,8 +103,7 @@ def is_dimension_of(v: Any, x: Any, axis: int) -> bool:
     return shape is not None and isinstance(shape.op, Shape) and shape.inputs[0] is x and indices_of(node) == [axis]
 
 
-@register_canonicalize
-@local_optimizer([T.Reshape])
+@rewrites([T.Reshape], "canonicalize")
 def local_reshape_to_dimshuffle(node: Any) -> Any:
     """``reshape(x, (1, n)) -> dimshuffle(reshape(x, (n,)))`` for the dimensions that are the constant 1."""
     x, shape = node.inputs
@@ -141,9 +137,7 @@ _RESHAPE_OF_DIMSHUFFLE = rule(
     Made("reshape(x, z)", lambda out, x, z: out.owner.op(x, z)),
     where=("only dimensions of length 1 move, come or go", _keeps_order),
 )
-local_useless_dimshuffle_in_reshape = rewrite(
-    "local_useless_dimshuffle_in_reshape", [register_canonicalize], _RESHAPE_OF_DIMSHUFFLE
-)
+local_useless_dimshuffle_in_reshape = rewrite("local_useless_dimshuffle_in_reshape", "canonicalize", _RESHAPE_OF_DIMSHUFFLE)
 
 
 def _behind(out: Any, x: Any, y: Any) -> Any:
@@ -155,7 +149,7 @@ def _behind(out: Any, x: Any, y: Any) -> Any:
 
 local_reshape_lift = rewrite(
     "local_reshape_lift",
-    [register_canonicalize, register_stabilize],
+    "canonicalize stabilize",
     rule(
         _RESHAPE(called("y", once(_F(x))), z),
         Made("f(reshape(x, z))", _behind),
@@ -165,9 +159,7 @@ local_reshape_lift = rewrite(
 
 
 local_useless_rebroadcast = rewrite(
-    "local_useless_rebroadcast",
-    [register_useless, register_canonicalize, register_specialize],
-    rule(_REBROADCAST(x), x, where=SAME_TYPE),
+    "local_useless_rebroadcast", "useless canonicalize specialize", rule(_REBROADCAST(x), x, where=SAME_TYPE)
 )
 
 
@@ -177,7 +169,7 @@ def _rebroadcast_once(out: Any, x: Any, y: Any) -> Any:
 
 local_rebroadcast_lift = rewrite(
     "local_rebroadcast_lift",
-    [register_canonicalize, register_specialize],
+    "canonicalize specialize",
     rule(_REBROADCAST(called("y", once(_F(x)))), Made("f(Rebroadcast(x))", _behind)),
     rule(_REBROADCAST(called("y", _REBROADCAST(x))), Made("Rebroadcast(x)", _rebroadcast_once)),
 )
@@ -211,15 +203,12 @@ def apply_rebroadcast_opt(rval: Any) -> Any:
 
 local_join_1 = rewrite(
     "local_join_1",
-    [register_specialize, register_canonicalize("fast_compile"), register_useless],
+    "specialize canonicalize:fast_compile useless",
     rule(applies(T.Join, "join", T.Join())(y, x), x, where=SAME_TYPE),
 )
 
 
-@register_useless
-@register_specialize
-@register_canonicalize
-@local_optimizer([T.Join])
+@rewrites([T.Join], "useless specialize canonicalize")
 def local_join_empty(node: Any) -> Any:
     """``join(axis, x, empty, y) -> join(axis, x, y)`` for constants without elements"""
     axis = as_scalar_constant(node.inputs[0])
@@ -237,10 +226,7 @@ def local_join_empty(node: Any) -> Any:
     return exact_replacement(node, new, rebroadcast=True)
 
 
-@register_specialize
-@register_canonicalize
-@register_useless
-@local_optimizer([T.Join])
+@rewrites([T.Join], "specialize canonicalize useless")
 def local_join_make_vector(node: Any) -> Any:
     """``join(0, MakeVector(a), MakeVector(b, c)) -> MakeVector(a, b, c)`` for neighbours of one dtype"""
     axis = as_scalar_constant(node.inputs[0])
@@ -276,7 +262,7 @@ def _only_part(x: Any, y: Any, z: Any) -> Any:
 _SPLIT = applies(T.Split, "split", lambda *v: T.Split(1)(*v, return_list=True)[0], lambda op: op.len_splits == 1)
 local_useless_split = rewrite(
     "local_useless_split",
-    [register_useless, register_canonicalize],
+    "useless canonicalize",
     rule(
         _SPLIT(x, y, z),
         Made("assert(x, its length is z)", _only_part),
@@ -287,6 +273,6 @@ local_useless_split = rewrite(
 
 local_flatten_lift = rewrite(
     "local_flatten_lift",
-    [register_canonicalize],
+    "canonicalize",
     rule(applies(T.Flatten, "flatten", T.Flatten(1))(called("y", _F(x))), Made("f(flatten(x))", _behind)),
 )

@@ -6,11 +6,11 @@ from typing import Any
 
 from theano import scalar as scal
 from theano.gof.graph import Apply, Variable
-from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gof.opt import copy_stack_trace
 from theano.tensor import basic as T
 from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise, Sum
 from theano.tensor.moments import moments as _moments
-from theano.tensor.rewriting.registry import register_specialize
+from theano.tensor.rewriting.registry import rewrites
 
 _MOST_NODES = 16  # between a mean and its sum
 
@@ -45,8 +45,7 @@ def _sum_below(mean: Variable, x: Variable) -> Apply | None:
     return None
 
 
-@register_specialize
-@local_optimizer([Sum])
+@rewrites([Sum], "specialize")
 def local_sum_of_squared_deviations(node: Any) -> Any:
     """``sum(sqr(x - m)) -> s + n * sqr(mean - m)`` if `m` is computed from ``sum(x)``, with `s`, `n` and the mean from
     `theano.tensor.moments`, as is ``sum(x)``. An `x` that is computed element by element is left to its loop.

@@ -11,13 +11,7 @@ from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import All, CAReduce, DimShuffle, Elemwise, MaxOrMinusInfinity, Prod, Sum
 from theano.tensor.elemwise import Any as Any_
-from theano.tensor.rewriting.registry import (
-    register_canonicalize,
-    register_specialize,
-    register_stabilize,
-    register_uncanonicalize,
-    register_useless,
-)
+from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_uncanonicalize, rewrites
 from theano.tensor.rewriting.rules import Made, P, applies, called, rewrite, rule, x, y
 from theano.tensor.rewriting.terms import exact_replacement, is_number, same_dtype
 
@@ -51,9 +45,7 @@ def _scalar_part(v: Any) -> Any:
     return v.dimshuffle() if all(v.type.broadcastable) else None
 
 
-@register_canonicalize("local_sum_mul_by_scalar")
-@register_specialize("local_sum_mul_by_scalar")
-@local_optimizer([Sum, Prod])
+@rewrites([Sum, Prod], "canonicalize:local_sum_mul_by_scalar specialize:local_sum_mul_by_scalar")
 def local_sum_prod_mul_by_scalar(node: Any) -> Any:
     """``sum(s * x) -> s * sum(x)``, ``sum(-x) -> -sum(x)``, ``prod(s * x) -> s ** x.size * prod(x)``,
     ``prod(-x) -> (-1) ** x.size * prod(x)``
@@ -98,8 +90,7 @@ def local_sum_prod_mul_by_scalar(node: Any) -> Any:
     return exact_replacement(node, same_dtype(T.mul(factor, reduced), out))
 
 
-@register_canonicalize
-@local_optimizer([Sum, Prod])
+@rewrites([Sum, Prod], "canonicalize")
 def local_sum_prod_div_dimshuffle(node: Any) -> Any:
     """``sum(a / dimshuffle(b), axis) -> sum(a, axis) / dimshuffle(b)`` where `b` does not vary along `axis`, and
     ``sum(a * b, axis) -> sum(a, axis) * b`` if it is over some axes
@@ -136,7 +127,7 @@ def _is_over_all(out: Any, x: Any) -> bool:
 
 local_sum_prod_all_to_none = rewrite(
     "local_sum_prod_all_to_none",
-    [register_canonicalize],
+    "canonicalize",
     *[
         rule(
             applies(kind, "reduction", kind((0,)), lambda op: op.axis is not None)(x),
@@ -186,7 +177,7 @@ def _is_over_none(out: Any, x: Any) -> bool:
 
 local_cut_useless_reduce = rewrite(
     "local_cut_useless_reduce",
-    [register_canonicalize("fast_compile"), register_useless("fast_compile")],
+    "canonicalize:fast_compile useless:fast_compile",
     *[
         rule(applies(kind, "reduction", example, lambda op: not op.axis)(x), x, where=("it is over no axis", _is_over_none))
         for kind, example in zip(_REDUCTIONS, [CAReduce(scal.maximum, ()), *[kind(()) for kind in _REDUCTIONS[1:]]], strict=True)
@@ -278,7 +269,7 @@ def _reordered(v: Any, order: list[int]) -> Any:
 _IS_FLAG = ("`x` is one bool", lambda out, x: x.type == out.type and x.type.ndim == 0)
 local_useless_reduce = rewrite(
     "local_useless_reduce",
-    [register_canonicalize("fast_compile")],
+    "canonicalize:fast_compile",
     *[rule(applies(kind, "reduction", kind())(x), x, where=_IS_FLAG) for kind in (All, Any_)],
 )
 
@@ -292,9 +283,7 @@ def _is_joined(node: Any) -> bool:
     return client.op.scalar_op == node.op.scalar_op and client.outputs[0].type.dtype == out.type.dtype
 
 
-@register_specialize("local_sum_alloc")
-@register_canonicalize("local_sum_alloc")
-@local_optimizer([Sum, Prod], needs=[T.Alloc])
+@rewrites([Sum, Prod], "specialize:local_sum_alloc canonicalize:local_sum_alloc", needs=[T.Alloc])
 def local_opt_alloc(node: Any) -> Any:
     """``sum(alloc(c, n)) -> c * n`` and ``prod(alloc(c, n)) -> c ** n`` over axes along which `c` does not vary"""
     inner = node.inputs[0].owner
@@ -330,8 +319,7 @@ def local_opt_alloc(node: Any) -> Any:
     return exact_replacement(node, new)
 
 
-@register_canonicalize
-@local_optimizer([Sum], needs=[Assert])
+@rewrites([Sum], "canonicalize", needs=[Assert])
 def local_sum_of_asserted_zeros(node: Any) -> Any:
     """``sum(assert(alloc(0, n), shapes are equal)) -> 0`` over all axes: whatever the shapes are, and where they are not equal"""
     variable = node.inputs[0]
@@ -366,18 +354,17 @@ _PRODUCT = P.mul(
 #: The norms of the gradients of each example, without the tensor of all of them.
 local_sumsqr2dot = rewrite(
     "local_sumsqr2dot",
-    [register_specialize, register_stabilize],
+    "specialize stabilize",
     rule(
         applies(Sum, "sum", Sum((1, 2)))(called("z", P.sqr(_PRODUCT))),
         Made("dot(y ** 2, sum(x ** 2, axis=0))",
              lambda x, y, z: T.dot(T.sqr(same_dtype(y, z)), T.sqr(same_dtype(x, z)).sum(axis=0))),
-        where=("it is ``sum(sqr(x[None, :, :] * y[:, None, :]), axis=(1, 2))``", _are_rows_and_columns),
-    ),
+        where=("it is ``sum(sqr(x[None, :, :] * y[:, None, :]), axis=(1, 2))``", _are_rows_and_columns)
+    )
 )  # fmt: skip
 
 
-@register_uncanonicalize
-@local_optimizer([T.MaxAndArgmax])
+@rewrites([T.MaxAndArgmax], "uncanonicalize")
 def local_max_and_argmax(node: Any) -> Any:
     """``max_and_argmax(x) -> max(x)`` or ``argmax(x)`` if the other is not used"""
     maximum, argmax = node.outputs
@@ -397,8 +384,7 @@ def local_max_and_argmax(node: Any) -> Any:
     return False
 
 
-@register_uncanonicalize
-@local_optimizer([CAReduce, MaxOrMinusInfinity, Sum, Prod])
+@rewrites([CAReduce, MaxOrMinusInfinity, Sum, Prod], "uncanonicalize")
 def local_reduce_of_dimshuffle(node: Any) -> Any:
     """``sum(dimshuffle(x)) -> sum(x)`` of all elements, and ``sum(x.T, axis=0) -> sum(x, axis=1)``"""
     op = node.op

@@ -16,9 +16,10 @@ from theano.gof.graph import Constant
 from theano.gof.rewriting import rules
 from theano.gof.rewriting.index import Form
 from theano.gof.rewriting.match import Applied, Either, Found, Named, Number, Only, Part, Rest, Scope, in_any_order
-from theano.gof.rewriting.rules import Made, Otherwise, rewrite
+from theano.gof.rewriting.rules import Made, Otherwise
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
+from theano.tensor.rewriting.registry import registrars
 from theano.tensor.rewriting.terms import (
     as_scalar_constant,
     constant_like,
@@ -433,15 +434,39 @@ class rule(rules.Rule):  # noqa: N801
         }
 
 
-def replaces(before: Any, *registrars: Callable[..., Any]) -> Callable[[Callable[..., Any]], rules.Rewrite]:
+def rewrite(name: str, stages: Any, *each: Any) -> rules.Rewrite:
+    """Make a local optimizer of rules, which are tried in turn; see :func:`theano.gof.rewriting.rules.rewrite`.
+
+    Parameters
+    ----------
+    name : str
+        Under which it is registered, chosen and left out.
+    stages : str or iterable of callable
+        Where it is registered: names as for :func:`theano.tensor.rewriting.registry.registrars`, or such functions.
+    *each : Rule or Otherwise
+        The first one that fits is taken.
+
+    Examples
+    --------
+    >>> local_sqr_sqrt, v = rewrite("local_sqr_sqrt", "", rule(P.sqrt(P.sqr(x)), P.abs_(x), "floats")), T.dscalar("v")
+    >>> local_sqr_sqrt.transform(T.sqrt(T.sqr(v)).owner)
+    [Elemwise{abs_,no_inplace}.0]
+    >>> rules.TABLE.pop("local_sqr_sqrt") is local_sqr_sqrt
+    True
+    """
+    return rules.rewrite(name, registrars(stages) if isinstance(stages, str) else stages, *each)
+
+
+def replaces(before: Any, stages: str) -> Callable[[Callable[..., Any]], rules.Rewrite]:
     """Decorator that makes a rewrite of a function of what a pattern finds, where an identity does not say enough.
 
     Parameters
     ----------
     before : Part or sequence of Part
         What is looked for, or several such things.
-    *registrars : callable
-        Each registers the rewrite in a stage, under the name of the function.
+    stages : str
+        Where the rewrite is registered, under the name of the function: as for
+        :func:`theano.tensor.rewriting.registry.registrars`.
 
     Returns
     -------
@@ -451,7 +476,7 @@ def replaces(before: Any, *registrars: Callable[..., Any]) -> Callable[[Callable
 
     Examples
     --------
-    >>> @replaces(P.sqr(called("y", P.mul(rest))))
+    >>> @replaces(P.sqr(called("y", P.mul(rest))), "")
     ... def local_sqr_of_product(y, rest):
     ...     return T.mul(*map(T.sqr, rest)) if y.ndim == 0 else None
     >>> u, v = T.dscalars("u", "v")
@@ -465,7 +490,7 @@ def replaces(before: Any, *registrars: Callable[..., Any]) -> Callable[[Callable
         made = Made(function.__doc__ or "", function)
         result = rules.Rewrite(function.__name__, [rule(part, made) for part in parts])
         result.__doc__, result.__module__ = function.__doc__, function.__module__
-        for register in registrars:
+        for register in registrars(stages):
             register(result)
         return result
 

@@ -16,14 +16,10 @@ import numpy as np
 from theano.configdefaults import config
 from theano.gof import toolbox
 from theano.gof.graph import Constant, Variable
-from theano.gof.opt import Optimizer, copy_stack_trace, local_optimizer
+from theano.gof.opt import Optimizer, copy_stack_trace
 from theano.gof.rewriting.stages import optdb
 from theano.tensor import basic as T
-from theano.tensor.rewriting.registry import (
-    register_canonicalize,
-    register_specialize,
-    register_useless,
-)
+from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import Made, applies, rewrite, rule, x
 from theano.tensor.rewriting.terms import exact_replacement, lengths_of, same_dimension
 from theano.tensor.shapes import Shape, Shape_i, shape_i  # noqa: F401
@@ -443,9 +439,7 @@ optdb.register("ShapeOpt", ShapeOptimizer(), 0.1, "fast_run", "fast_compile")
 optdb.register("UnShapeOpt", UnShapeOptimizer(), 10)
 
 
-@register_specialize
-@register_canonicalize
-@local_optimizer([Shape])
+@rewrites([Shape], "specialize canonicalize")
 def local_shape_to_shape_i(node: Any) -> Any:
     """``shape(x) -> MakeVector(the dimensions of x)``"""
     shape = lengths_of(node, node.inputs[0])
@@ -468,9 +462,7 @@ def feature_make_vector(dimensions: Sequence[Any]) -> Any:
     return T.MakeVector("int64")(*dimensions) if dimensions else T.constant(np.zeros(0, dtype="int64"))
 
 
-@register_specialize
-@register_canonicalize
-@local_optimizer([Shape_i])
+@rewrites([Shape_i], "specialize canonicalize")
 def local_shape_i_lift(node: Any) -> Any:
     """``f(x).shape[i] -> the dimension in terms of the shapes of the inputs``
 
@@ -496,9 +488,7 @@ def _traced(node: Any, dimension: Any) -> Any:
     return dimension
 
 
-@register_specialize
-@register_canonicalize
-@local_optimizer([Shape_i])
+@rewrites([Shape_i], "specialize canonicalize")
 def local_track_shape_i(node: Any) -> Any:
     """``Shape_i(x) -> Shape_i(y)`` where `x` was replaced by `y`."""
     feature = getattr(getattr(node, "fgraph", None), "shape_feature", None)
@@ -515,7 +505,7 @@ def local_track_shape_i(node: Any) -> Any:
 
 local_shape_i_of_constant = rewrite(
     "local_shape_i_of_constant",
-    [register_useless, register_canonicalize],
+    "useless canonicalize",
     rule(
         applies(Shape_i, "length", Shape_i(0))(x),
         Made("its length", lambda out, x: T.constant(x.data.shape[out.owner.op.i], dtype="int64")),

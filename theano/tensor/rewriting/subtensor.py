@@ -18,7 +18,7 @@ from theano.tensor.creation import ARange
 from theano.tensor.elemwise import Elemwise
 from theano.tensor.rewriting.elemwise import one_comes_down
 from theano.tensor.rewriting.fill import _ALLOC
-from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
+from theano.tensor.rewriting.registry import register_canonicalize, register_stabilize
 from theano.tensor.rewriting.rules import Made, applies, called, once, replaces, rest, rewrite, rule, x, y, z
 from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, is_number, lengths_of, same_dimension, same_dtype
 from theano.tensor.subtensor import (
@@ -109,7 +109,7 @@ def _are_full(entries: list[Any], lengths: Any) -> bool:
     return all(_is_full(entry, None if lengths is None else lengths[k]) for k, entry in enumerate(entries))
 
 
-@replaces(_SUBTENSOR(x, rest), register_useless, register_canonicalize, register_specialize)
+@replaces(_SUBTENSOR(x, rest), "useless canonicalize specialize")
 def local_useless_slice(out: Any, x: Any) -> Any:
     """``x[0:n:1, i] -> x[:, i]`` and ``x[i, :] -> x[i]``: parts of slices that say nothing are dropped.
 
@@ -128,7 +128,7 @@ def local_useless_slice(out: Any, x: Any) -> Any:
     return None if new == idx and new[-1:] != [slice(None)] else _taken(x, new)
 
 
-@replaces(_SUBTENSOR(x, rest), register_useless, register_canonicalize, register_specialize)
+@replaces(_SUBTENSOR(x, rest), "useless canonicalize specialize")
 def local_useless_subtensor(out: Any, x: Any) -> Any:
     """``x[:] -> x``, ``x[0:x.shape[0]] -> x``"""
     if x.type != out.type:
@@ -144,9 +144,7 @@ _PARTS = called("y", applies(T.MakeVector)(rest))
 # A vector of one element is declared broadcastable, the shape that it replaces is not.
 @replaces(
     [applies((Subtensor, AdvancedSubtensor1))(v, _INDEX) for v in (_PARTS, applies(T.Rebroadcast)(_PARTS))],
-    register_canonicalize("fast_compile"),
-    register_useless("fast_compile"),
-    register_specialize,
+    "canonicalize:fast_compile useless:fast_compile specialize",
 )
 def local_subtensor_make_vector(out: Any, y: Any, rest: tuple, index: tuple) -> Any:
     """``MakeVector(a, b, c)[1] -> b``, ``MakeVector(a, b, c)[:2] -> MakeVector(a, b)``, and ``[[0, 2]] -> MakeVector(a, c)``"""
@@ -250,7 +248,7 @@ def _merge_plain(first: slice, second: Any) -> Any:
     return slice(a + c * s or None, min(stops) if stops else None, None if s * t == 1 else s * t)
 
 
-@replaces(_SUBTENSOR(called("y", _SUBTENSOR(x, rest)), _INDEX), register_canonicalize, register_specialize)
+@replaces(_SUBTENSOR(called("y", _SUBTENSOR(x, rest)), _INDEX), "canonicalize specialize")
 def local_subtensor_merge(out: Any, x: Any, y: Any) -> Any:
     """``x[a][b] -> x[c]``
 
@@ -284,9 +282,7 @@ def _where_repeated(entry: Any) -> Any:
     return slice(None) if isinstance(entry, slice) else 0
 
 
-@replaces(
-    _SUBTENSOR(called("y", applies(Elemwise)(rest)), _INDEX), register_canonicalize, register_stabilize, register_specialize
-)
+@replaces(_SUBTENSOR(called("y", applies(Elemwise)(rest)), _INDEX), "canonicalize stabilize specialize")
 def local_subtensor_lift(out: Any, y: Any, rest: tuple) -> Any:
     """``f(x)[i] -> f(x[i])`` and ``f(x, y)[i] -> f(x[i], y[i])`` for an elementwise `f` whose result is used once.
 
@@ -310,7 +306,7 @@ def _is_of_shape(node: Any) -> bool:
     return len(node.inputs) == 1 and x.type.ndim == 1 and x.owner is not None and isinstance(x.owner.op, T.MakeVector | T.Shape)
 
 
-@replaces(_SUBTENSOR(called("z", once(applies(T.Dot)(x, y))), rest), register_canonicalize, register_specialize)
+@replaces(_SUBTENSOR(called("z", once(applies(T.Dot)(x, y))), rest), "canonicalize specialize")
 def local_subtensor_of_dot(out: Any, x: Any, y: Any, z: Any) -> Any:
     """``dot(a, b)[i, j] -> dot(a[i], b[:, j])`` if the product is used once."""
     index = _all_entries(out)
@@ -328,7 +324,7 @@ def _is_inside(index: Any, length: Any) -> Any:
     return T.and_(T.lt(index, length), T.ge(index, T.neg(length)))
 
 
-@replaces(_SUBTENSOR(_ALLOC(x, rest), _INDEX), register_canonicalize, register_specialize, register_useless)
+@replaces(_SUBTENSOR(_ALLOC(x, rest), _INDEX), "canonicalize specialize useless")
 def local_subtensor_of_alloc(out: Any, x: Any, rest: tuple) -> Any:
     """``alloc(v, shape)[i] -> alloc(v[i], shape of the result)``
 
@@ -357,7 +353,7 @@ def local_subtensor_of_alloc(out: Any, x: Any, rest: tuple) -> Any:
     return T.patternbroadcast(new, out.type.broadcastable)
 
 
-@replaces(_SUBTENSOR(x, rest), register_specialize, register_canonicalize("fast_compile"))
+@replaces(_SUBTENSOR(x, rest), "specialize canonicalize:fast_compile")
 def local_subtensor_remove_broadcastable_index(out: Any, x: Any) -> Any:
     """``x[:, 0] -> dimshuffle(x)`` where the indexed dimension has length 1 and all others are taken whole."""
     entries = indices_of(out.owner)
@@ -374,7 +370,7 @@ def _incremented(v: Any, y: Any, *index: Any) -> Any:
 _INC = applies(IncSubtensor, "inc_subtensor", _incremented)
 
 
-@replaces(_SUBTENSOR(called("w", _INC(x, y, rest)), rest), register_canonicalize, register_specialize)
+@replaces(_SUBTENSOR(called("w", _INC(x, y, rest)), rest), "canonicalize specialize")
 def local_subtensor_inc_subtensor(out: Any, w: Any, x: Any, y: Any) -> Any:
     """``set_subtensor(x[i], v)[i] -> v``"""
     if not w.owner.op.set_instead_of_inc or w.owner.op.idx_list != out.owner.op.idx_list:
@@ -386,7 +382,7 @@ def local_subtensor_inc_subtensor(out: Any, w: Any, x: Any, y: Any) -> Any:
     return None if shape is None else T.alloc(value, *shape)
 
 
-@replaces(_INC(x, y, rest), register_canonicalize, register_specialize)
+@replaces(_INC(x, y, rest), "canonicalize specialize")
 def local_useless_inc_subtensor(out: Any, x: Any, y: Any) -> Any:
     """``set_subtensor(x[:], y) -> y`` and ``set_subtensor(x[::-1], y) -> y[::-1]`` if `y` has the type of `x`;
     ``inc_subtensor(x[...], 0) -> x``
@@ -455,7 +451,7 @@ def assigning(op: Any) -> Any:
 #: Of a vector of positions it is not known that none comes twice.
 local_incsubtensor_of_zeros_to_setsubtensor = rewrite(
     "local_incsubtensor_of_zeros_to_setsubtensor",
-    [register_specialize],
+    "specialize",
     rule(
         applies(IncSubtensor, "inc_subtensor", lambda v, *_: _incremented(T.zeros_like(v), v[0:2]))(rest),
         Made("set_subtensor(...)", lambda out, rest: assigning(out.owner.op)(*rest)),
@@ -464,9 +460,7 @@ local_incsubtensor_of_zeros_to_setsubtensor = rewrite(
 )
 
 
-@replaces(
-    _INC(x, y, rest), register_canonicalize("local_setsubtensor_of_allocs"), register_stabilize("local_setsubtensor_of_allocs")
-)
+@replaces(_INC(x, y, rest), "canonicalize:local_setsubtensor_of_allocs stabilize:local_setsubtensor_of_allocs")
 def local_setsubtensor_of_constants(out: Any, x: Any, y: Any) -> Any:
     """``set_subtensor(x[i], x[i]) -> x`` in value: `x` and what is written are the same constant everywhere"""
     if not out.owner.op.set_instead_of_inc:
@@ -480,8 +474,7 @@ def local_setsubtensor_of_constants(out: Any, x: Any, y: Any) -> Any:
 
 @replaces(
     applies((IncSubtensor, AdvancedIncSubtensor, AdvancedIncSubtensor1))(x, called("y", _ALLOC(z, rest)), _INDEX),
-    register_canonicalize,
-    register_specialize,
+    "canonicalize specialize",
 )
 def local_useless_inc_subtensor_alloc(out: Any, x: Any, y: Any, z: Any, index: tuple) -> Any:
     """``inc_subtensor(x[i], alloc(v, shape)) -> inc_subtensor(x[i], v)``, which broadcasts `v` itself
@@ -523,7 +516,7 @@ def _is_arange(index: Any, length: Any) -> bool:
     return as_scalar_constant(start) == 0 and as_scalar_constant(step) == 1 and same_dimension(stop, length)
 
 
-@replaces(applies(AdvancedSubtensor1)(x, y), register_canonicalize, register_specialize)
+@replaces(applies(AdvancedSubtensor1)(x, y), "canonicalize specialize")
 def local_useless_AdvancedSubtensor1(out: Any, x: Any, y: Any) -> Any:
     """``x[arange(x.shape[0])] -> x``"""
     lengths = lengths_of(out.owner, x) if x.type == out.type else None
@@ -539,13 +532,13 @@ def _has_no_position_twice(index: Any) -> bool:
 _SET = applies(AdvancedIncSubtensor1, "set_subtensor", AdvancedIncSubtensor1(set_instead_of_inc=True))
 local_adv_sub1_adv_inc_sub1 = rewrite(
     "local_adv_sub1_adv_inc_sub1",
-    [register_specialize, register_stabilize, register_canonicalize],
+    "specialize stabilize canonicalize",
     rule(
         applies(AdvancedSubtensor1, "subtensor", AdvancedSubtensor1())(called("w", _SET(x, y, z)), z),
         y,
         where=("values are set at a constant `z` that has no position twice",
-               lambda w, z: w.owner.op.set_instead_of_inc and _has_no_position_twice(z)),
-    ),
+               lambda w, z: w.owner.op.set_instead_of_inc and _has_no_position_twice(z))
+    )
 )  # fmt: skip
 
 

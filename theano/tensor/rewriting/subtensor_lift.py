@@ -9,7 +9,6 @@ from theano.tensor import basic as T
 from theano.tensor.elemwise import All, CAReduce, DimShuffle, Prod, Sum
 from theano.tensor.elemwise import Any as Any_
 from theano.tensor.rewriting.reduction import _axes, _with_axis
-from theano.tensor.rewriting.registry import register_canonicalize, register_specialize
 from theano.tensor.rewriting.rules import applies, c, called, once, replaces, rest, x
 from theano.tensor.rewriting.subtensor import _INDEX, _SUBTENSOR, _all_entries, _plain, _taken, indices_of
 from theano.tensor.rewriting.terms import as_scalar_constant
@@ -33,7 +32,7 @@ def _before_dimshuffle(out: Any, x: Any, y: Any) -> Any:
 _ADDED = applies(DimShuffle, which=lambda op: [o for o in op.new_order if o != "x"] == [*range(len(op.input_broadcastable))])
 
 
-@replaces(_SUBTENSOR(called("y", _ADDED(x)), rest), register_canonicalize)
+@replaces(_SUBTENSOR(called("y", _ADDED(x)), rest), "canonicalize")
 def local_subtensor_of_dimshuffle(out: Any, x: Any, y: Any) -> Any:
     """``dimshuffle('x', 0)(v)[0, i] -> v[i]``: an index into a dimension that was only added is dropped."""
     return _before_dimshuffle(out, x, y)
@@ -44,15 +43,13 @@ def _turns(op: Any) -> bool:
     return set(op.new_order) == set(range(len(op.input_broadcastable))) and [*op.new_order] != sorted(op.new_order)
 
 
-@replaces(_SUBTENSOR(called("y", once(applies(DimShuffle, which=_turns)(x))), rest), register_canonicalize)
+@replaces(_SUBTENSOR(called("y", once(applies(DimShuffle, which=_turns)(x))), rest), "canonicalize")
 def local_subtensor_of_transpose(out: Any, x: Any, y: Any) -> Any:
     """``x.T[i] -> x[:, i]`` and ``x.dimshuffle(2, 0, 1)[i, :, j] -> x[:, j, i]``, if the transposition is used once"""
     return copy_stack_trace([out, y], _before_dimshuffle(out, x, y))
 
 
-@replaces(
-    _SUBTENSOR(called("y", once(applies((CAReduce, Sum, Prod, All, Any_))(x))), rest), register_canonicalize, register_specialize
-)
+@replaces(_SUBTENSOR(called("y", once(applies((CAReduce, Sum, Prod, All, Any_))(x))), rest), "canonicalize specialize")
 def local_subtensor_of_reduce(out: Any, x: Any, y: Any) -> Any:
     """``sum(x, axis=0)[i] -> sum(x[:, i], axis=0)``, and so for the other reductions, if the sum is used once"""
     axes, index = _axes(y.owner.op, x.type.ndim), iter(_all_entries(out))
@@ -62,7 +59,7 @@ def local_subtensor_of_reduce(out: Any, x: Any, y: Any) -> Any:
     return copy_stack_trace([out, y], _with_axis(y.owner.op, tuple(left.index(a) for a in axes))(_taken(x, parts)))
 
 
-@replaces(_SUBTENSOR(called("y", applies(T.Join)(c, rest)), _INDEX), register_canonicalize, register_specialize)
+@replaces(_SUBTENSOR(called("y", applies(T.Join)(c, rest)), _INDEX), "canonicalize specialize")
 def local_subtensor_of_join(out: Any, y: Any, c: Any, rest: tuple) -> Any:
     """``stack([x, y])[1] -> y``: a constant index along the axis of a join of parts of length 1"""
     axis, index, n = int(as_scalar_constant(c)) % y.type.ndim, _all_entries(out), len(rest)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano.gof.opt import local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle
 from theano.tensor.rewriting.algebra import local_max_to_min  # noqa: F401
@@ -12,7 +11,7 @@ from theano.tensor.rewriting.elemwise import _DIMSHUFFLE
 from theano.tensor.rewriting.fill import _ALLOC
 from theano.tensor.rewriting.layout import _RESHAPE_OF_DIMSHUFFLE
 from theano.tensor.rewriting.reduction import local_max_and_argmax  # noqa: F401
-from theano.tensor.rewriting.registry import register_specialize, register_uncanonicalize
+from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import Made, called, rest, rewrite, rule, x
 from theano.tensor.rewriting.subtensor import _all_entries, _taken
 from theano.tensor.rewriting.terms import exact_replacement
@@ -28,17 +27,17 @@ def _adds_on_the_left(v: Any) -> bool:
 _LEFT = "dimensions are added on the left only"
 local_alloc_dimshuffle = rewrite(
     "local_alloc_dimshuffle",
-    [register_uncanonicalize],
+    "uncanonicalize",
     rule(_ALLOC(called("y", _DIMSHUFFLE(x)), rest), _ALLOC(x, rest), where=(_LEFT, lambda y: _adds_on_the_left(y))),
 )
 
 
-local_reshape_dimshuffle = rewrite("local_reshape_dimshuffle", [register_uncanonicalize], _RESHAPE_OF_DIMSHUFFLE)
+local_reshape_dimshuffle = rewrite("local_reshape_dimshuffle", "uncanonicalize", _RESHAPE_OF_DIMSHUFFLE)
 
 
 local_dimshuffle_alloc = rewrite(
     "local_dimshuffle_alloc",
-    [register_uncanonicalize],
+    "uncanonicalize",
     rule(
         _DIMSHUFFLE(_ALLOC(x, rest)),
         Made("alloc(x, 1, ...)", lambda out, x, rest: T.alloc(x, *[1] * (out.type.ndim - len(rest)), *rest)),
@@ -47,9 +46,7 @@ local_dimshuffle_alloc = rewrite(
 )
 
 
-@register_specialize
-@register_uncanonicalize
-@local_optimizer([DimShuffle], needs=[Subtensor])
+@rewrites([DimShuffle], "specialize uncanonicalize", needs=[Subtensor])
 def local_dimshuffle_subtensor(node: Any) -> Any:
     """``dimshuffle{0,2}(x[a:b, :, c]) -> x[a:b, 0, c]`` where the only thing it does is to drop dimensions of length 1
 
