@@ -17,11 +17,10 @@ from theano.tensor.rewriting.subtensor import (
     _is_arange,
     _is_full,
     assigning,
-    changed,
     indices_of,
     is_zeros,
 )
-from theano.tensor.rewriting.terms import exact_replacement, lengths_of, same_dtype, sum_of
+from theano.tensor.rewriting.terms import changed, exact_replacement, lengths_of, same_dtype, sum_of
 from theano.tensor.subtensor import (
     AdvancedIncSubtensor,
     AdvancedIncSubtensor1,
@@ -67,12 +66,12 @@ _PART = called("y", applies((Subtensor, AdvancedSubtensor1))(x, _INDEX))
     [applies((IncSubtensor, AdvancedIncSubtensor1))(x, called("w", op(_PART, rest)), _INDEX) for op in (P.add, P.sub)],
     "specialize",
 )
-def local_set_to_inc_subtensor(out: Any, w: Any, x: Any, y: Any, rest: tuple, index: tuple) -> Any:
+def local_set_to_inc_subtensor(out: Any, w: Any, x: Any, y: Any, rest: tuple) -> Any:
     """``set_subtensor(x[i], x[i] + y) -> inc_subtensor(x[i], y)`` and ``x[i] - y -> inc_subtensor(x[i], -y)``
 
     Of a vector of positions it must be known that it holds none twice.
     """
-    op = out.owner.op
+    op, (_, _, *index) = out.owner.op, out.owner.inputs
     if not op.set_instead_of_inc or getattr(op, "idx_list", None) != getattr(y.owner.op, "idx_list", None):
         return None
     if w.type != y.type or not rest or (isinstance(op, AdvancedIncSubtensor1) and not _has_no_position_twice(*index)):

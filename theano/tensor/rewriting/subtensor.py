@@ -20,7 +20,15 @@ from theano.tensor.rewriting.elemwise import one_comes_down
 from theano.tensor.rewriting.fill import _ALLOC
 from theano.tensor.rewriting.registry import register_canonicalize, register_stabilize
 from theano.tensor.rewriting.rules import Made, applies, called, once, replaces, rest, rewrite, rule, x, y, z
-from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, is_number, lengths_of, same_dimension, same_dtype
+from theano.tensor.rewriting.terms import (
+    as_scalar_constant,
+    changed,
+    exact_replacement,
+    is_number,
+    lengths_of,
+    same_dimension,
+    same_dtype,
+)
 from theano.tensor.subtensor import (
     AdvancedIncSubtensor,
     AdvancedIncSubtensor1,
@@ -434,11 +442,6 @@ local_incsubtensor_of_zeros = rewrite(
         for kind in (IncSubtensor, AdvancedIncSubtensor, AdvancedIncSubtensor1)
     ],
 )
-
-
-def changed(op: Any, **properties: Any) -> Any:
-    """An Op like `op`, which writes into a part of an array, but for these properties."""
-    return type(op)(**{**op._props_dict(), **properties})
 
 
 def assigning(op: Any) -> Any:

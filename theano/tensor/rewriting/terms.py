@@ -275,6 +275,11 @@ def sum_of(terms: Sequence[Any]) -> Any:
     return None if not terms else terms[0] if len(terms) == 1 else T.add(*terms)
 
 
+def changed(op: Any, **properties: Any) -> Any:
+    """An Op like `op` but for these properties."""
+    return type(op)(**{**op._props_dict(), **properties})
+
+
 def same_expression(a: Any, b: Any, depth: int = 6) -> bool:
     """Whether two small expressions are the same computation, merged or not."""
     if a is b:
