@@ -33,6 +33,11 @@ def is_elemwise(node: Any, *ops: Any) -> bool:
     return False
 
 
+def is_made_by(v: Any, *classes: type) -> bool:
+    """Whether an Op of one of these classes computes `v`."""
+    return v.owner is not None and isinstance(v.owner.op, classes)
+
+
 def as_scalar_constant(v: Any) -> Any:
     """Return the value of all elements of `v`, a constant or one behind a DimShuffle, as a 0-d array, else None.
 
