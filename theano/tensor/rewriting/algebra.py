@@ -8,13 +8,13 @@ import numpy as np
 
 from theano import scalar
 from theano.gof.graph import Constant
-from theano.gof.rewriting.match import Rest
 from theano.tensor import basic as T
 from theano.tensor.elemwise import CAReduce, Elemwise
 from theano.tensor.rewriting.rules import (
     Made,
     Otherwise,
     P,
+    Rest,
     a,
     applies,
     b,

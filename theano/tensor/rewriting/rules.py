@@ -36,8 +36,8 @@ from theano.tensor.rewriting.terms import (
 )
 
 __all__ = [
-    "SAME_TYPE", "Made", "Otherwise", "P", "a", "among", "applies", "b", "c", "called", "d", "number", "once", "replaces", "rest",
-    "rewrite", "rule", "times", "w", "x", "y", "z",
+    "SAME_TYPE", "Made", "Otherwise", "P", "Rest", "a", "among", "applies", "b", "c", "called", "d", "number", "once", "replaces",
+    "rest", "rewrite", "rule", "times", "w", "x", "y", "z",
 ]  # fmt: skip
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from theano.gof.graph import Constant
 from theano.gof.opt import TopoOptimizer, copy_stack_trace, in2out, local_optimizer
-from theano.gof.rewriting.match import Rest
 from theano.gof.rewriting.stages import optdb
 from theano.raise_op import Assert
 from theano.tensor import basic as T
@@ -19,7 +18,7 @@ from theano.tensor.elemwise import Elemwise
 from theano.tensor.rewriting.elemwise import one_comes_down
 from theano.tensor.rewriting.fill import _ALLOC
 from theano.tensor.rewriting.registry import register_canonicalize, register_stabilize
-from theano.tensor.rewriting.rules import Made, applies, called, once, replaces, rest, rewrite, rule, x, y, z
+from theano.tensor.rewriting.rules import Made, Rest, applies, called, once, replaces, rest, rewrite, rule, x, y, z
 from theano.tensor.rewriting.terms import (
     as_scalar_constant,
     changed,
