@@ -10,11 +10,11 @@ from theano import scalar
 from theano.gof.graph import Constant
 from theano.tensor import basic as T
 from theano.tensor.elemwise import CAReduce, Elemwise
+from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import (
     Made,
     Otherwise,
     P,
-    Rest,
     a,
     applies,
     b,
@@ -264,18 +264,31 @@ def _terms_over(v: Any, factor: Any) -> Any:
     return T.true_div(num, product_of(rest))
 
 
-@replaces(P.mul(called("w", once(applies((T.add, T.sub))(rest))), Rest("factors")), "canonicalize stabilize")
-def local_greedy_distributor(out: Any, w: Any, rest: tuple, factors: tuple) -> Any:
+@rewrites([T.mul], "canonicalize stabilize", among_inputs=[T.add, T.sub])
+def local_greedy_distributor(node: Any) -> Any:
     """``a * (b / a + c) -> b + a * c``, also of several such factors
 
     Where it lowers the number of multiplications and (weighted twofold) divisions.
     """
-    if out.type.dtype in T.discrete_dtypes or not any(is_elemwise(term.owner, T.true_div) for term in rest):
-        return None
+    for k, total in enumerate(node.inputs):
+        summed = total.owner
+        if summed is None or summed.op not in (T.add, T.sub) or len(total.clients) != 1:
+            continue
+        if any(t.owner is not None and t.owner.op == T.true_div for t in summed.inputs) and is_inexact(node.outputs[0]):
+            new = _distributed(total, node.inputs[:k] + node.inputs[k + 1 :])
+            if new is not None:
+                return replacement(node, new)
+    return False
+
+
+def _distributed(total: Any, factors: list[Any]) -> Any:
+    """The product of a sum with factors that cancel in it and others, None if none does."""
+    terms = list(total.owner.inputs)
     # What each term is multiplied with besides.
-    terms, times, others = list(rest), [[] for _ in rest], []  # type: list, list[list], list
+    times: list[list[Any]] = [[] for _ in terms]
+    others = []
     for factor in factors:
-        cancelled = _cancelled(terms, factor, w)
+        cancelled = _cancelled(terms, factor, total)
         if cancelled is None:
             others.append(factor)
             continue
@@ -286,7 +299,7 @@ def local_greedy_distributor(out: Any, w: Any, rest: tuple, factors: tuple) -> A
                 terms[t] = left
     if len(others) == len(factors):
         return None
-    return product_of([w.owner.op(*[product_of([t, *by]) for t, by in zip(terms, times, strict=True)]), *others])
+    return product_of([total.owner.op(*[product_of([t, *by]) for t, by in zip(terms, times, strict=True)]), *others])
 
 
 def _cancelled(terms: list[Any], factor: Any, total: Any) -> list[Any] | None:

@@ -56,11 +56,11 @@ local_fill_to_alloc = rewrite(
 
 def _without_fills(node: Any) -> tuple[list[Any], Any]:
     """What fills of a node take their shapes of, and the node's result without them; nothing and None for a fill."""
-    fills = [i.owner is not None and i.owner.op == fill for i in node.inputs]
-    models = [i.owner.inputs[0] for i, filled in zip(node.inputs, fills) if filled]
-    if not models or node.op == fill or len(node.outputs) != 1:
+    if node.op == fill or len(node.outputs) != 1:
         return [], None
-    return models, node.op(*[same_dtype(i.owner.inputs[1], i) if filled else i for i, filled in zip(node.inputs, fills)])
+    fills = [i for i in node.inputs if i.owner is not None and i.owner.op == fill]
+    inputs = [same_dtype(i.owner.inputs[1], i) if i in fills else i for i in node.inputs] if fills else []
+    return [i.owner.inputs[0] for i in fills], node.op(*inputs) if fills else None
 
 
 @rewrites([Elemwise], "canonicalize", among_inputs=[fill])

@@ -15,7 +15,7 @@ import numpy as np
 from theano.gof.graph import Constant
 from theano.gof.rewriting import rules
 from theano.gof.rewriting.index import Form
-from theano.gof.rewriting.match import Applied, Either, Found, Named, Number, Only, Part, Rest, Scope, in_any_order
+from theano.gof.rewriting.match import ANYTHING, Applied, Either, Found, Named, Number, Only, Part, Rest, Scope, in_any_order
 from theano.gof.rewriting.rules import Made, Otherwise
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
@@ -180,9 +180,6 @@ class _Multiple(_Arithmetic, Part):
 
     def __str__(self) -> str:
         return f"-{self.name}" if self.factor == -1 else f"{self.factor} * {self.name}"
-
-
-NO_SCOPE = Scope()
 
 
 class _Language:
@@ -400,19 +397,18 @@ class rule(rules.Rule):  # noqa: N801
 
     def __init__(self, before: Any, after: Any, kinds: str = "", where: tuple[str, Callable[..., Any]] | None = None):
         super().__init__(before, after if isinstance(after, Part) else _Number(after), kinds, where)
+        self.casts = self.KINDS[kinds][4]
 
     def scope(self, node: Any) -> Scope | None:
-        if not self.kinds:
-            return NO_SCOPE
         _, accepts, operations, leaves, _ = self.KINDS[self.kinds]
         out = node.outputs[0]
         if not accepts(out):
             return None
-        return Scope(out.type.dtype, leaves) if operations else NO_SCOPE
+        return Scope(out.type.dtype, leaves) if operations else ANYTHING
 
     def replaced(self, node: Any, found: Found) -> Any:
         out = node.outputs[0]
-        known = self.known(found, out.type.dtype)
+        known = self.known(found, out.type.dtype) if self.casts else found
         if known is None or len(node.outputs) > 1:
             return False
         if isinstance(self.after, Number):
@@ -421,12 +417,10 @@ class rule(rules.Rule):  # noqa: N801
         if new is None:
             return False
         # What is there already keeps its own stack trace.
-        return [new] if new.type == out.type and any(new is v for v in known.values()) else replacement(node, new)
+        return [new] if hasattr(new, "fgraph") and new.type == out.type else replacement(node, new)
 
     def known(self, found: Found, dtype: str) -> Found | None:
-        """What was found, in `dtype` where the kind says so; None if that would drop imaginary parts."""
-        if not self.KINDS[self.kinds][4]:
-            return found
+        """What was found, in `dtype`; None if that would drop imaginary parts."""
         if any(v.type.dtype in T.complex_dtypes and dtype not in T.complex_dtypes for v in _variables(found)):
             return None
         return {
@@ -605,7 +599,7 @@ class among(rule):  # noqa: N801
     def replaced(self, node: Any, found: Found) -> Any:
         out = node.outputs[0]
         dtype = out.type.dtype
-        known = self.known(found, dtype)
+        known = self.known(found, dtype) if self.casts else found
         if known is None:
             return False
         top, bottom = ([p.build(known, lambda value: constant_like(value, out)) for p in side] for side in _sides(self.after))
