@@ -262,8 +262,8 @@ class Applied(Part):
 
     def takes(self, inputs: Sequence[Any], found: Found, scope: Scope) -> Iterable[Found]:
         """Return what is known after each way in which the inputs of a node of the operation fit."""
-        fixed, rest = self.fixed, self.rest
-        if len(inputs) != len(fixed) and (rest is None or len(inputs) < len(fixed)):
+        fixed, rest, more = self.fixed, self.rest, len(inputs) - len(self.fixed)
+        if more and (rest is None or more < 0):
             return ()
         if self._names and not scope.leaves and found.keys().isdisjoint(self._names):
             found = {**found, **dict(zip(self._names, inputs))}
@@ -364,9 +364,12 @@ def in_any_order(
         else:
             yield from rest.matches(tuple(left), found, scope)
         return
+    part = parts[k]
     for i, v in enumerate(left):
+        if part.depth and v.owner is None:
+            continue
         others = None
-        for known in parts[k].matches(v, found, scope):
+        for known in part.matches(v, found, scope):
             if others is None:
                 others = left[:i] + left[i + 1 :]
             yield from in_any_order(parts, k + 1, others, rest, known, scope)

@@ -14,7 +14,7 @@ from typing import Any, TextIO
 from theano.gof.memo import ById
 from theano.gof.rewriting.index import Form
 from theano.gof.rewriting.local import FromFunctionLocalOptimizer
-from theano.gof.rewriting.match import Applied, Either, Found, Named, Only, Part, Scope
+from theano.gof.rewriting.match import ANYTHING, Applied, Either, Found, Named, Only, Part, Scope
 from theano.gof.stack_traces import copy_stack_trace
 
 #: Of each rewrite that is made of rules, by its name, what `rewrite` returned.
@@ -101,7 +101,7 @@ class Rule:
 
     def scope(self, node: Any) -> Scope | None:
         """Return what is asked of what the pattern matches at `node`, None if it is no node for the rule."""
-        return Scope()
+        return ANYTHING
 
     def replaced(self, node: Any, found: Found) -> Any:
         """Return what a local optimizer returns for a node that matches, False if the rule cannot be used."""
@@ -115,11 +115,12 @@ class Rule:
 
     def transform(self, node: Any, root: Applied) -> Any:
         """Return what a local optimizer returns for `node`; `root` is one of `roots`, of the operation of `node`."""
-        scope = self.scope(node)
+        scope = self.scope(node) if self.kinds else ANYTHING
         if scope is None:
             return False
+        where = self.where
         for found in root.takes(node.inputs, {"out": node.outputs[0]}, scope):
-            if self.where is None or self.where[1](*[found[name] for name in self.where[2]]):
+            if where is None or where[1](*[found[name] for name in where[2]]):
                 result = self.replaced(node, found)
                 if result:
                     return result
@@ -214,6 +215,8 @@ class Rewrite(FromFunctionLocalOptimizer):
         return _first_result((self._rows.get(id(node.op)) or self._find_rows(node.op))[0], node)
 
     def transform_by(self, rows: Sequence[Any]) -> Callable[[Any], Any]:
+        if len(rows) == 1:
+            return functools.partial(rows[0][0].transform, root=rows[0][1])
         return functools.partial(_first_result, rows)
 
     def tracks(self) -> list[Any]:

@@ -8,25 +8,39 @@ import numpy as np
 
 from theano import scalar
 from theano.gof.graph import Constant
-from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.elemwise import CAReduce, Elemwise
-from theano.tensor.rewriting.registry import (
-    register_canonicalize,
-    register_specialize,
-    register_specialize_device,
-    register_stabilize,
-    register_uncanonicalize,
+from theano.tensor.rewriting.registry import rewrites
+from theano.tensor.rewriting.rules import (
+    Made,
+    Otherwise,
+    P,
+    a,
+    applies,
+    b,
+    c,
+    called,
+    d,
+    once,
+    replaces,
+    rest,
+    rewrite,
+    rule,
+    x,
+    y,
 )
-from theano.tensor.rewriting.rules import Made, P, a, applies, b, c, called, d, once, rest, rewrite, rule, x, y
-from theano.tensor.rewriting.terms import as_scalar_constant, constant_like, is_elemwise, is_inexact, replacement, same_dtype
+from theano.tensor.rewriting.terms import (
+    argument_of,
+    as_scalar_constant,
+    constant_like,
+    is_elemwise,
+    is_inexact,
+    is_number,
+    product_of,
+    replacement,
+    same_dtype,
+)
 from theano.tensor.shapes import Shape_i
-
-
-def _filled(node: Any, value: Any) -> Any:
-    """The constant `value` in the shape of the output of `node`."""
-    out = node.outputs[0]
-    return replacement(node, constant_like(value, out) if out.type.ndim == 0 else T.constant(np.asarray(value, out.type.dtype)))
 
 
 def _negates(x: Any, out: Any) -> bool:
@@ -69,49 +83,45 @@ NOT_WRAPPED = ("`y` is no integer, or of the dtype of the result", lambda y, out
 LENGTH = ("`x` is a length", lambda x: _is_length(x))
 NEGATIVE_FOR_LENGTH = ("`x` is a length, `c` is negative", lambda x, c: as_scalar_constant(c) < 0 and _is_length(x))
 
-local_neg_to_mul = rewrite(
-    "local_neg_to_mul", [register_canonicalize], rule(P.neg(x), -1 * x, where=("`x` has a sign", _has_sign))
-)
+local_neg_to_mul = rewrite("local_neg_to_mul", "canonicalize", rule(P.neg(x), -1 * x, where=("`x` has a sign", _has_sign)))
 
 
-local_neg_neg = rewrite("local_neg_neg", [register_specialize], rule(P.neg(P.neg(x)), x))
+local_neg_neg = rewrite("local_neg_neg", "specialize", rule(P.neg(P.neg(x)), x))
 
 
 local_neg_div_neg = rewrite(
     "local_neg_div_neg",
-    [register_specialize],
+    "specialize",
     rule(P.neg(once(P.neg(x) / y)), x / y, where=NO_INTEGER),
     rule(P.neg(once(c / x)), -c / x,
-         where=("`c` is no integer", lambda c: is_inexact(c))),
+         where=("`c` is no integer", lambda c: is_inexact(c)))
 )  # fmt: skip
 
 
-local_div_of_negs = rewrite("local_div_of_negs", [register_specialize], rule(P.neg(x) / P.neg(y), x / y, where=INEXACT))
+local_div_of_negs = rewrite("local_div_of_negs", "specialize", rule(P.neg(x) / P.neg(y), x / y, where=INEXACT))
 
 
-local_mul_zero = rewrite("local_mul_zero", [register_canonicalize, register_specialize], rule(P.mul(0, rest), 0))
+local_mul_zero = rewrite("local_mul_zero", "canonicalize specialize", rule(P.mul(0, rest), 0))
 
 
-local_div_to_inv = rewrite("local_div_to_inv", [register_specialize], rule(P.true_div(1, x), P.inv(x), "same"))
+local_div_to_inv = rewrite("local_div_to_inv", "specialize", rule(P.true_div(1, x), P.inv(x), "same"))
 
 
-local_pow_canonicalize = rewrite("local_pow_canonicalize", [register_canonicalize], rule(P.pow(x, 0), 1), rule(P.pow(x, 1), x))
+local_pow_canonicalize = rewrite("local_pow_canonicalize", "canonicalize", rule(P.pow(x, 0), 1), rule(P.pow(x, 1), x))
 
 
-local_mul_to_sqr = rewrite("local_mul_to_sqr", [register_specialize], rule(P.mul(x, x), P.sqr(x)))
+local_mul_to_sqr = rewrite("local_mul_to_sqr", "specialize", rule(P.mul(x, x), P.sqr(x)))
 
 
-local_intdiv_by_one = rewrite("local_intdiv_by_one", [register_canonicalize], rule(P.int_div(x, 1), x, where=INTEGER))
+local_intdiv_by_one = rewrite("local_intdiv_by_one", "canonicalize", rule(P.int_div(x, 1), x, where=INTEGER))
 
 
-local_zero_div = rewrite(
-    "local_zero_div", [register_canonicalize, register_specialize], rule(P.int_div(0, x), 0), rule(P.true_div(0, x), 0)
-)
+local_zero_div = rewrite("local_zero_div", "canonicalize specialize", rule(P.int_div(0, x), 0), rule(P.true_div(0, x), 0))
 
 
 local_pow_specialize = rewrite(
     "local_pow_specialize",
-    [register_specialize],
+    "specialize",
     rule(P.pow(x, 1), x),
     rule(P.pow(x, 0), 1),
     rule(P.pow(x, 2), P.sqr(x), "cast"),
@@ -122,117 +132,73 @@ local_pow_specialize = rewrite(
 )
 
 
-@register_specialize_device
-@local_optimizer([T.pow])
-def local_pow_specialize_device(node: Any) -> Any:
+@replaces(P.pow(x, c), "specialize_device")
+def local_pow_specialize_device(out: Any, x: Any, c: Any) -> Any:
     """``x ** n -> products of squares`` in one operation, for an integer ``2 < |n| <= 512``, inverted for a negative one."""
-    x = node.inputs[0]
-    out = node.outputs[0]
-    value = as_scalar_constant(node.inputs[1])
-    if value is None or np.iscomplexobj(value):
-        return False
-    exponent = int(abs(value)) if np.isfinite(value) else 0
+    value = as_scalar_constant(c)
+    exponent = int(abs(value)) if np.isfinite(value) and not np.iscomplexobj(value) else 0
     if exponent != abs(value) or not 2 < exponent <= 512 or (value < 0 and out.type.dtype in T.discrete_dtypes):
-        return False
-    base = same_dtype(x, out)
-    number = scalar.get_scalar_type(out.type.dtype)()
-    square, factors, left = number, [], exponent
-    while True:
-        if left & 1:
-            factors.append(square)
-        left >>= 1
-        if not left:
-            break
+        return None
+    number = square = scalar.get_scalar_type(out.type.dtype)()
+    product = None
+    for bit in reversed(f"{exponent:b}"):
+        if bit == "1":
+            product = square if product is None else scalar.mul(product, square)
         square = scalar.sqr(square)
-    product = factors[0]
-    for factor in factors[1:]:
-        product = scalar.mul(product, factor)
-    new = Elemwise(scalar.Composite([number], [product]))(base)
-    return replacement(node, T.inv(new) if value < 0 else new)
+    new = Elemwise(scalar.Composite([number], [product]))(same_dtype(x, out))
+    return T.inv(new) if value < 0 else new
 
 
-@register_specialize
-@local_optimizer([T.mul], among_inputs=[Constant, T.neg])
-def local_mul_specialize(node: Any) -> Any:
-    """``1 * x -> x``, ``-1 * x -> -x``, ``0 * x -> 0`` and ``(-x) * y -> -(x * y)``
-
-    Constants are put together by the canonicalization; here what is special about them is used.
-    """
-    negative = False
-    neutral = 0
-    rest = []
+def _with_one_sign(node: Any) -> Any:
+    """``-1 * x -> -x`` and ``(-x) * y -> -(x * y)``, the sign in the constant that is there anyhow"""
+    out, negative, rest = node.outputs[0], False, []
     for i in node.inputs:
-        owner = i.owner
-        if owner is not None and owner.op == T.neg and _negates(i, node.outputs[0]):
-            negative ^= True
-            rest.append(owner.inputs[0])
-            neutral += 1
-            continue
-        value = as_scalar_constant(i)
-        if value is None:
-            rest.append(i)
-        elif value == 1:
-            neutral += 1
-        elif value == -1 and i.type.dtype not in ("bool",) and not i.type.dtype.startswith("uint"):
-            neutral += 1
-            negative ^= True
-        elif value == 0:
-            return _filled(node, 0)
+        x = argument_of(i, T.neg)
+        if x is not None and _negates(i, out):
+            negative = not negative
+            rest.append(x)
+        elif is_number(i, -1):
+            negative = not negative
         else:
             rest.append(i)
-    if not neutral:
+    if rest == node.inputs:
         return False
-    if not rest:
-        return _filled(node, -1 if negative else 1)
-    if negative and len(rest) > 1 and as_scalar_constant(rest[0]) is not None:
-        # The sign goes into the constant that is there anyhow.
+    value = as_scalar_constant(rest[0]) if negative and len(rest) > 1 else None
+    if value is not None:
         # As a constant: the negative of a repeated one would be taken out again.
-        rest[0] = (
-            T.constant(-np.asarray(rest[0].data), dtype=rest[0].type.dtype)
-            if isinstance(rest[0], Constant)
-            else constant_like(-as_scalar_constant(rest[0]), rest[0])
-        )
-        negative = False
-    new = rest[0] if len(rest) == 1 else T.mul(*rest)
-    new = same_dtype(new, node.outputs[0])
-    if negative:
-        copy_stack_trace(node.outputs[0], new)
-        new = T.neg(new)
-    return replacement(node, new)
+        rest[0], negative = T.constant(-rest[0].data) if isinstance(rest[0], Constant) else constant_like(-value, rest[0]), False
+    new = same_dtype(product_of(rest), out) if rest else constant_like(1, out)
+    return replacement(node, T.neg(new) if negative else new)
 
 
-@register_specialize
-@local_optimizer([T.add])
-def local_add_specialize(node: Any) -> Any:
-    """``0 + x -> x``"""
-    rest = []
-    for i in node.inputs:
-        value = as_scalar_constant(i.owner.inputs[1] if is_elemwise(i.owner, T.fill) else i)
-        if value is None or value != 0:
-            rest.append(i)
-    if len(rest) == len(node.inputs):
-        return False
-    if not rest:
-        return _filled(node, 0)
-    return replacement(node, rest[0] if len(rest) == 1 else T.add(*rest))
-
-
-local_elemwise_sub_zeros = rewrite(
-    "local_elemwise_sub_zeros", [register_specialize, register_canonicalize], rule(P.sub(x, x), P.fill(x, 0))
+# Constants are put together by the canonicalization; here what is special about them is used.
+local_mul_specialize = rewrite(
+    "local_mul_specialize",
+    "specialize",
+    rule(P.mul(0, rest), 0),
+    rule(P.mul(1, x, rest), P.mul(x, rest)),
+    Otherwise(_with_one_sign, P.mul(-1, rest), P.mul(P.neg(x), rest)),
 )
 
 
-local_sub_zero = rewrite("local_sub_zero", [register_specialize], rule(P.sub(x, 0), x), rule(P.sub(0, x), P.neg(x), "cast"))
-
-
-local_add_neg_to_sub = rewrite(
-    "local_add_neg_to_sub", [register_specialize], rule(P.add(x, P.neg(y)), P.sub(x, y), where=NOT_WRAPPED)
+local_add_specialize = rewrite(
+    "local_add_specialize",
+    "specialize",
+    rule(P.add(0, x, rest), P.add(x, rest)),
+    rule(P.add(P.fill(y, 0), x, rest), P.add(x, rest)),
 )
 
 
-local_sub_neg_to_add = rewrite(
-    "local_sub_neg_to_add", [register_specialize], rule(P.sub(x, P.neg(y)), P.add(x, y), where=NOT_WRAPPED)
-)
+local_elemwise_sub_zeros = rewrite("local_elemwise_sub_zeros", "specialize canonicalize", rule(P.sub(x, x), P.fill(x, 0)))
+
+
+local_sub_zero = rewrite("local_sub_zero", "specialize", rule(P.sub(x, 0), x), rule(P.sub(0, x), P.neg(x), "cast"))
+
+
+local_add_neg_to_sub = rewrite("local_add_neg_to_sub", "specialize", rule(P.add(x, P.neg(y)), P.sub(x, y), where=NOT_WRAPPED))
+
+
+local_sub_neg_to_add = rewrite("local_sub_neg_to_add", "specialize", rule(P.sub(x, P.neg(y)), P.add(x, y), where=NOT_WRAPPED))
 
 
 def _has_absolute_value(x: Any) -> bool:
@@ -248,7 +214,7 @@ LIFTABLE = "the result is no integer, nor are factors"
 # So that factors can cancel.
 local_abs_lift = rewrite(
     "local_abs_lift",
-    [register_canonicalize],
+    "canonicalize",
     rule(
         P.abs_(once(P.mul(rest))),
         Made("the product of |...|", lambda rest: T.mul(*map(T.abs_, rest))),
@@ -260,7 +226,7 @@ local_abs_lift = rewrite(
 
 local_abs_abs = rewrite(
     "local_abs_abs",
-    [register_canonicalize],
+    "canonicalize",
     rule(P.abs_(P.abs_(x)), P.abs_(x), where=("the result is a float", lambda out: out.type.dtype in T.float_dtypes)),
     rule(P.abs_(P.sqr(x)), P.sqr(x), "floats"),
     rule(P.abs_(P.neg(x)), P.abs_(x), where=("`x` has a sign", lambda x: _has_sign(x) and x.type.dtype not in T.complex_dtypes)),
@@ -269,20 +235,17 @@ local_abs_abs = rewrite(
 
 local_abs_merge = rewrite(
     "local_abs_merge",
-    [register_specialize],
+    "specialize",
     rule(P.mul(P.abs_(x), P.abs_(y), rest), P.mul(P.abs_(P.mul(x, y)), rest), where=INEXACT),
     rule(P.abs_(x) / P.abs_(y), P.abs_(x / y), where=INEXACT),
 )
 
 
-local_sqrt_sqr = rewrite("local_sqrt_sqr", [register_specialize], rule(P.sqrt(P.sqr(x)), P.abs_(x), "floats"))
+local_sqrt_sqr = rewrite("local_sqrt_sqr", "specialize", rule(P.sqrt(P.sqr(x)), P.abs_(x), "floats"))
 
 
 local_sqr_abs = rewrite(
-    "local_sqr_abs",
-    [register_specialize],
-    rule(P.sqr(P.abs_(x)), P.sqr(x), "floats"),
-    rule(P.sqr(P.neg(x)), P.sqr(x), "floats"),
+    "local_sqr_abs", "specialize", rule(P.sqr(P.abs_(x)), P.sqr(x), "floats"), rule(P.sqr(P.neg(x)), P.sqr(x), "floats")
 )
 
 
@@ -294,55 +257,49 @@ def _terms_over(v: Any, factor: Any) -> Any:
     num, denum = node.inputs
     if denum is factor:
         return num
-    inner = denum.owner
-    if inner is not None and inner.op == T.mul and factor in inner.inputs:
-        rest = list(inner.inputs)
-        rest.remove(factor)
-        return T.true_div(num, rest[0] if len(rest) == 1 else T.mul(*rest))
-    return None
+    rest = list(denum.owner.inputs) if is_elemwise(denum.owner, T.mul) else []
+    if factor not in rest:
+        return None
+    rest.remove(factor)
+    return T.true_div(num, product_of(rest))
 
 
-@register_canonicalize
-@register_stabilize
-@local_optimizer([T.mul], among_inputs=[T.add, T.sub])
+@rewrites([T.mul], "canonicalize stabilize", among_inputs=[T.add, T.sub])
 def local_greedy_distributor(node: Any) -> Any:
     """``a * (b / a + c) -> b + a * c``, also of several such factors
 
     Where it lowers the number of multiplications and (weighted twofold) divisions.
     """
-    if len(node.inputs) < 2:
-        return False
-    out = node.outputs[0]
-    if out.type.dtype in T.discrete_dtypes:
-        return False
     for k, total in enumerate(node.inputs):
         summed = total.owner
-        if summed is None or len(total.clients) != 1 or summed.op not in (T.add, T.sub):
+        if summed is None or summed.op not in (T.add, T.sub) or len(total.clients) != 1:
             continue
-        if not any(t.owner is not None and t.owner.op == T.true_div for t in summed.inputs):
-            continue
-        terms = list(summed.inputs)
-        # What each term is multiplied with besides.
-        times: list[list[Any]] = [[] for _ in terms]
-        others = []
-        for f, factor in enumerate(node.inputs):
-            if f == k:
-                continue
-            cancelled = _cancelled(terms, factor, total)
-            if cancelled is None:
-                others.append(factor)
-                continue
-            for t, left in enumerate(cancelled):
-                if left is None:
-                    times[t].append(factor)
-                else:
-                    terms[t] = left
-        if len(others) == len(node.inputs) - 1:
-            continue
-        new = summed.op(*(T.mul(t, *by) if by else t for t, by in zip(terms, times, strict=True)))
-        copy_stack_trace(out, new)
-        return replacement(node, T.mul(new, *others) if others else new)
+        if any(t.owner is not None and t.owner.op == T.true_div for t in summed.inputs) and is_inexact(node.outputs[0]):
+            new = _distributed(total, node.inputs[:k] + node.inputs[k + 1 :])
+            if new is not None:
+                return replacement(node, new)
     return False
+
+
+def _distributed(total: Any, factors: list[Any]) -> Any:
+    """The product of a sum with factors that cancel in it and others, None if none does."""
+    terms = list(total.owner.inputs)
+    # What each term is multiplied with besides.
+    times: list[list[Any]] = [[] for _ in terms]
+    others = []
+    for factor in factors:
+        cancelled = _cancelled(terms, factor, total)
+        if cancelled is None:
+            others.append(factor)
+            continue
+        for t, left in enumerate(cancelled):
+            if left is None:
+                times[t].append(factor)
+            else:
+                terms[t] = left
+    if len(others) == len(factors):
+        return None
+    return product_of([total.owner.op(*[product_of([t, *by]) for t, by in zip(terms, times, strict=True)]), *others])
 
 
 def _cancelled(terms: list[Any], factor: Any, total: Any) -> list[Any] | None:
@@ -358,7 +315,7 @@ def _cancelled(terms: list[Any], factor: Any, total: Any) -> list[Any] | None:
 
 local_useless_maximum = rewrite(
     "local_useless_maximum",
-    [register_canonicalize, register_specialize],
+    "canonicalize specialize",
     rule(P.maximum(x, x), x),
     rule(P.minimum(x, x), x),
     rule(P.maximum(P.maximum(x, y), x), P.maximum(x, y)),
@@ -367,10 +324,7 @@ local_useless_maximum = rewrite(
 
 
 local_and_or_of_the_same = rewrite(
-    "local_and_or_of_the_same",
-    [register_canonicalize, register_specialize],
-    rule(P.and_(x, x), x, "same"),
-    rule(P.or_(x, x), x, "same"),
+    "local_and_or_of_the_same", "canonicalize specialize", rule(P.and_(x, x), x, "same"), rule(P.or_(x, x), x, "same")
 )
 
 
@@ -386,7 +340,7 @@ def _clipped(x: Any, a: Any, b: Any, c: Any, d: Any) -> Any:
 
 local_clip_clip = rewrite(
     "local_clip_clip",
-    [register_canonicalize, register_specialize],
+    "canonicalize specialize",
     rule(
         P.clip(P.clip(x, a, b), c, d),
         Made("clip(x, clip(a, c, d), clip(b, c, d))", _clipped),
@@ -397,7 +351,7 @@ local_clip_clip = rewrite(
 #: As in the original, all that is in an array counts as equal to itself: ``x <= x`` is true of NaN.
 local_useless_elemwise_comparison = rewrite(
     "local_useless_elemwise_comparison",
-    [register_canonicalize, register_specialize],
+    "canonicalize specialize",
     rule(P.lt(x, x), 0),
     rule(P.gt(x, x), 0),
     rule(P.le(x, x), 1),
@@ -416,7 +370,7 @@ local_useless_elemwise_comparison = rewrite(
 _MAX = applies(CAReduce, "max", lambda v: CAReduce(scalar.maximum, 0)(v), lambda op: op.scalar_op == scalar.maximum)
 local_max_to_min = rewrite(
     "local_max_to_min",
-    [register_uncanonicalize],
+    "uncanonicalize",
     rule(
         P.neg(called("y", _MAX(P.neg(x)))),
         Made("min(x)", lambda x, y: CAReduce(scalar.minimum, y.owner.op.axis)(x)),

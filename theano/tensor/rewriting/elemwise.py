@@ -9,13 +9,29 @@ import numpy as np
 
 from theano import scalar as scal
 from theano.gof.graph import Constant
-from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gof.opt import copy_stack_trace
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.canonizer import local_add_canonizer, local_mul_canonizer
-from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_useless
-from theano.tensor.rewriting.rules import SAME_TYPE, Made, P, applies, c, called, once, rest, rewrite, rule, w, x, y, z
-from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, same_dtype
+from theano.tensor.rewriting.registry import rewrites
+from theano.tensor.rewriting.rules import (
+    SAME_TYPE,
+    Made,
+    P,
+    applies,
+    c,
+    called,
+    once,
+    replaces,
+    rest,
+    rewrite,
+    rule,
+    w,
+    x,
+    y,
+    z,
+)
+from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, is_elemwise, same_dtype
 from theano.tensor.shapes import Shape_i
 
 _DIMSHUFFLE = applies(DimShuffle, "dimshuffle", lambda v: v.dimshuffle("x", *range(v.type.ndim)))
@@ -59,29 +75,28 @@ def is_dimshuffle_useless(new_order: Any, x: Any) -> bool:
 
 
 def _moves_nothing(new_order: Any, broadcastable: Any) -> bool:
-    if len(new_order) != len(broadcastable):
-        return False
-    kept = [o for o, one in enumerate(broadcastable) if not one]
-    placed = [(k, o) for k, o in enumerate(new_order) if o != "x" and not broadcastable[o]]
-    return [o for _, o in placed] == kept and all(k == o for k, o in placed)
+    return len(new_order) == len(broadcastable) and all(
+        one if o == "x" or broadcastable[o] else k == o for k, (o, one) in enumerate(zip(new_order, broadcastable))
+    )
 
 
-@register_canonicalize
-@local_optimizer([Elemwise])
+def _has_several(op: Any) -> bool:
+    return isinstance(op.scalar_op, scal.Composite) and op.scalar_op.nout != 1 and not op.inplace_pattern
+
+
+@rewrites([Elemwise], "canonicalize")
 def local_useless_composite(node: Any) -> Any:
     """``Composite{f, g}(x).0 -> Composite{f}(x)`` where nothing takes the other result"""
-    if len(node.outputs) == 1:
-        return False
-    scalar_op = node.op.scalar_op
-    if not isinstance(scalar_op, scal.Composite) or node.op.inplace_pattern:
-        return False
     used = [k for k, out in enumerate(node.outputs) if out.clients]
-    if len(used) == len(node.outputs):
+    if len(used) == len(node.outputs) or not _has_several(node.op):
         return False
-    smaller = scal.Composite(scalar_op.inputs, [scalar_op.outputs[k] for k in used])
+    smaller = scal.Composite(node.op.scalar_op.inputs, [node.op.scalar_op.outputs[k] for k in used])
     new = type(node.op)(smaller, openmp=node.op.openmp)(*node.inputs, return_list=True)
     copy_stack_trace(node.outputs, new)
     return dict(zip([node.outputs[k] for k in used], new, strict=True))
+
+
+local_useless_composite.op_filter = _has_several
 
 
 def used_once(x: Any) -> bool:
@@ -273,9 +288,7 @@ def _anew(out: Any, order: tuple, inputs: list[Any]) -> Any:
     return value
 
 
-@register_canonicalize("fast_compile")
-@register_specialize
-@local_optimizer([DimShuffle])
+@rewrites([DimShuffle], "canonicalize:fast_compile specialize")
 def local_dimshuffle_lift(node: Any) -> Any:
     """``dimshuffle(f(x, y)) -> f(dimshuffle(x), dimshuffle(y))`` and ``dimshuffle(dimshuffle(x)) -> dimshuffle(x)``
 
@@ -323,9 +336,7 @@ _UNMOVED = applies(
     lambda v: DimShuffle(v.broadcastable, range(v.ndim))(v),
     lambda op: _moves_nothing(op.new_order, op.input_broadcastable),
 )
-local_useless_dimshuffle = rewrite(
-    "local_useless_dimshuffle", [register_useless("fast_compile")], rule(_UNMOVED(x), x, where=SAME_TYPE)
-)
+local_useless_dimshuffle = rewrite("local_useless_dimshuffle", "useless:fast_compile", rule(_UNMOVED(x), x, where=SAME_TYPE))
 
 
 _COPIED = applies(
@@ -337,7 +348,7 @@ _COPIED = applies(
 # A view never hurts before the in-place rewrites.
 local_dimshuffle_no_inplace_at_canonicalize = rewrite(
     "local_dimshuffle_no_inplace_at_canonicalize",
-    [register_canonicalize],
+    "canonicalize",
     rule(_COPIED(x), Made("a view", lambda out, x: DimShuffle(x.broadcastable, out.owner.op.new_order, inplace=True)(x))),
 )
 
@@ -350,7 +361,7 @@ def _is_all_ones(c: Any, out: Any) -> bool:
 #: As in the original, all that is in an array counts as equal to itself: ``eq(x, x)`` is true of NaN.
 local_useless_elemwise = rewrite(
     "local_useless_elemwise",
-    [register_useless("fast_compile"), register_specialize("fast_compile"), register_canonicalize("fast_compile")],
+    "useless:fast_compile specialize:fast_compile canonicalize:fast_compile",
     rule(P.eq(x, x), 1),
     rule(P.neq(x, x), 0),
     rule(P.add(x), x),
@@ -361,7 +372,7 @@ local_useless_elemwise = rewrite(
                                  x.type == out.type and _is_all_ones(c, out))),
     rule(P.or_(0, x), x, where=SAME_TYPE),
     rule(P.or_(1, x), 1, where=("the result is a bool", lambda out: out.type.dtype == "bool")),
-    rule(P.xor(x, x), 0),
+    rule(P.xor(x, x), 0)
 )  # fmt: skip
 
 
@@ -383,7 +394,7 @@ _CAST_TO_INT8 = applies(Elemwise, "cast", T._convert_to_int8, _is_cast)
 _CAST_TO_ITSELF = rule(_CAST(x), x, where=SAME_TYPE)
 local_cast_cast = rewrite(
     "local_cast_cast",
-    [register_specialize, register_canonicalize],
+    "specialize canonicalize",
     _CAST_TO_ITSELF,
     rule(
         _CAST_TO_INT8(called("y", _CAST(x))),
@@ -393,54 +404,48 @@ local_cast_cast = rewrite(
 )
 
 
-local_useless_cast = rewrite("local_useless_cast", [register_canonicalize, register_specialize], _CAST_TO_ITSELF)
+local_useless_cast = rewrite("local_useless_cast", "canonicalize specialize", _CAST_TO_ITSELF)
 
 
 _TO_ONE_DTYPE = (scal.upgrade_to_float, scal.upcast_out, scal.upcast_out_nobool)
 
 
-@register_canonicalize
-@local_optimizer([Elemwise], among_inputs=[Constant])
+def _upcast(i: Any, dtype: str) -> Any:
+    value = None if i.type.dtype == dtype else as_scalar_constant(i)
+    return i if value is None else T.constant(value.astype(dtype).reshape((1,) * i.type.ndim))
+
+
+@rewrites([Elemwise], "canonicalize", among_inputs=[Constant])
 def local_upcast_elemwise_constant_inputs(node: Any) -> Any:
     """``add(x_float32, 1_int8) -> add(x_float32, 1_float32)``: constants get the dtype of the result.
 
     So that constants of several dtypes merge and fold, and kernels need no casts.
     """
-    if len(node.outputs) > 1 or len(node.inputs) < 2:
-        return False
-    scalar_op = node.op.scalar_op
-    # Only where all inputs are brought to one dtype anyhow.
-    if getattr(scalar_op, "output_types_preference", None) not in _TO_ONE_DTYPE:
-        return False
     dtype = node.outputs[0].type.dtype
     for i in node.inputs:
         if i.type.dtype != dtype:
             break
     else:
         return False
-    # A term of a longer product or sum is about to go into that.
+    # Only where all inputs are brought to one dtype anyhow. A term of a longer product or sum is about to go into that.
+    if len(node.outputs) > 1 or len(node.inputs) < 2 or not _takes_one_dtype(node.op):
+        return False
     if local_mul_canonizer.absorbed(node) or local_add_canonizer.absorbed(node):
         return False
-    changed = False
-    new_inputs = []
-    for i in node.inputs:
-        if i.type.dtype == dtype or not isinstance(i, Constant) and (i.owner is None or not isinstance(i.owner.op, DimShuffle)):
-            new_inputs.append(i)
-            continue
-        value = as_scalar_constant(i)
-        if value is None:
-            new_inputs.append(i)
-            continue
-        new_inputs.append(T.constant(value.astype(dtype).reshape((1,) * i.type.ndim)))
-        changed = True
-    if not changed:
-        return False
-    return exact_replacement(node, node.op(*new_inputs))
+    new_inputs = [_upcast(i, dtype) for i in node.inputs]
+    return False if new_inputs == node.inputs else exact_replacement(node, node.op(*new_inputs))
+
+
+def _takes_one_dtype(op: Any) -> bool:
+    return getattr(op.scalar_op, "output_types_preference", None) in _TO_ONE_DTYPE
+
+
+local_upcast_elemwise_constant_inputs.op_filter = _takes_one_dtype
 
 
 local_useless_switch = rewrite(
     "local_useless_switch",
-    [register_useless, register_canonicalize("fast_compile", "local_remove_switch_const_cond"), register_specialize],
+    "useless canonicalize:fast_compile:local_remove_switch_const_cond specialize",
     rule(P.switch(0, x, y), y),
     rule(P.switch(c, x, y), x, where=("`c` is not 0", lambda c: as_scalar_constant(c) != 0)),
     rule(P.switch(z, x, x), x),
@@ -458,15 +463,15 @@ def _sunk(operation: Any, other: Any) -> list[rule]:
 
 
 # So that the NaN of a gradient in the branch that is not taken cannot reach the result.
-local_mul_switch_sink = rewrite("local_mul_switch_sink", [register_specialize, register_canonicalize], *_sunk(P.mul, rest))
+local_mul_switch_sink = rewrite("local_mul_switch_sink", "specialize canonicalize", *_sunk(P.mul, rest))
 
 
-local_div_switch_sink = rewrite("local_div_switch_sink", [register_canonicalize], *_sunk(P.true_div, y), *_sunk(P.int_div, y))
+local_div_switch_sink = rewrite("local_div_switch_sink", "canonicalize", *_sunk(P.true_div, y), *_sunk(P.int_div, y))
 
 
 local_switch_of_switch = rewrite(
     "local_switch_of_switch",
-    [register_canonicalize],
+    "canonicalize",
     rule(P.switch(z, P.switch(z, x, w), y), P.switch(z, x, y)),
     rule(P.switch(z, x, P.switch(z, w, y)), P.switch(z, x, y)),
 )
@@ -503,7 +508,7 @@ _REAL = ("`x` is real", lambda x: x.type.dtype not in T.complex_dtypes)
 # arccosh(cosh(x)) is |x|: no rule. Of the complex values that a hyperbolic function maps to one, its inverse returns one.
 local_func_inv = rewrite(
     "local_func_inv",
-    [register_canonicalize, register_specialize],
+    "canonicalize specialize",
     rule(P.deg2rad(P.rad2deg(x)), x, "same", where=_REAL),
     rule(P.rad2deg(P.deg2rad(x)), x, "same", where=_REAL),
     rule(P.cosh(P.arccosh(x)), x, "same", where=_REAL),
@@ -518,7 +523,7 @@ local_func_inv = rewrite(
 
 local_exp_log = rewrite(
     "local_exp_log",
-    [register_canonicalize, register_specialize],
+    "canonicalize specialize",
     rule(P.exp(P.log(x)), P.switch(P.ge(x, 0), x, np.nan), "floats"),
     rule(P.exp(P.log1p(x)), P.switch(P.ge(x, -1), P.add(1, x), np.nan), "floats"),
     rule(P.expm1(P.log1p(x)), P.switch(P.ge(x, -1), x, np.nan), "floats"),
@@ -526,39 +531,17 @@ local_exp_log = rewrite(
 
 
 local_log_exp = rewrite(
-    "local_log_exp",
-    [register_canonicalize, register_specialize],
-    rule(P.log(P.exp(x)), x, "same"),
-    rule(P.log1p(P.expm1(x)), x, "same"),
+    "local_log_exp", "canonicalize specialize", rule(P.log(P.exp(x)), x, "same"), rule(P.log1p(P.expm1(x)), x, "same")
 )
 
 
-@register_canonicalize
-@local_optimizer([Elemwise], among_inputs=[T.switch])
-def local_merge_switch_same_cond(node: Any) -> Any:
+_NO_SWITCH = applies(Elemwise, "f", T.exp, lambda op: op.scalar_op != scal.switch)
+
+
+@replaces(_NO_SWITCH(once(P.switch(z, x, y)), w, rest), "canonicalize")
+def local_merge_switch_same_cond(out: Any, z: Any, w: Any, rest: tuple) -> Any:
     """``f(switch(c, a, b), switch(c, d, e)) -> switch(c, f(a, d), f(b, e))`` for a shared condition."""
-    op = node.op
-    if op == T.switch or len(node.inputs) < 2 or len(node.outputs) != 1:
-        return False
-    cond = None
-    for i in node.inputs:
-        owner = i.owner
-        if owner is None or owner.op != T.switch or len(i.clients) != 1:
-            return False
-        if cond is None:
-            cond = owner.inputs[0]
-        elif owner.inputs[0] is not cond:
-            return False
-    left, right = (op(*[same_dtype(i.owner.inputs[k], i) for i in node.inputs]) for k in (1, 2))
-    copy_stack_trace(node.outputs[0], [left, right])
-    return exact_replacement(node, T.switch(cond, left, right))
-
-
-# What is asked once for each Op instead of once for each node.
-local_useless_composite.op_filter = lambda op: (
-    isinstance(op.scalar_op, scal.Composite) and op.scalar_op.nout != 1 and not op.inplace_pattern
-)
-local_upcast_elemwise_constant_inputs.op_filter = lambda op: (
-    getattr(op.scalar_op, "output_types_preference", None) in _TO_ONE_DTYPE
-)
-local_merge_switch_same_cond.op_filter = lambda op: op.scalar_op != scal.switch
+    if any(not is_elemwise(i.owner, T.switch) or i.owner.inputs[0] is not z or len(i.clients) != 1 for i in (w, *rest)):
+        return None
+    branches = zip(*[[same_dtype(branch, i) for branch in i.owner.inputs[1:]] for i in out.owner.inputs])
+    return T.switch(z, *[out.owner.op(*inputs) for inputs in branches])

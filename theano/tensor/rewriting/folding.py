@@ -6,19 +6,14 @@ import logging
 from typing import Any
 
 from theano.gof.graph import Constant
-from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gof.opt import copy_stack_trace
 from theano.gof.utils import MethodNotDefined
-from theano.tensor.rewriting.registry import (
-    register_canonicalize,
-    register_specialize,
-    register_stabilize,
-    register_uncanonicalize,
-)
+from theano.tensor.rewriting.registry import rewrites
 
 _logger = logging.getLogger("theano.tensor.opt")
 
 
-@local_optimizer(None)
+@rewrites(None, "canonicalize:fast_compile stabilize specialize uncanonicalize")
 def constant_folding(node: Any) -> Any:
     """``op(constants) -> constant``
 
@@ -64,7 +59,3 @@ def constant_folding(node: Any) -> Any:
 
 
 constant_folding.of_constants = True
-register_canonicalize(constant_folding, "fast_compile")
-register_stabilize(constant_folding)
-register_specialize(constant_folding)
-register_uncanonicalize(constant_folding)

@@ -5,15 +5,22 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import Any
 
-import numpy as np
-
 from theano.gof.graph import Constant
-from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.tensor import basic as T
-from theano.tensor.rewriting.registry import register_canonicalize, register_specialize
-from theano.tensor.rewriting.rules import applies, called, rest, rewrite, rule, x
-from theano.tensor.rewriting.subtensor import _has_no_position_twice, _is_arange, _is_full, indices_of, is_zeros
-from theano.tensor.rewriting.terms import exact_replacement, lengths_of, same_dtype
+from theano.tensor.rewriting.registry import rewrites
+from theano.tensor.rewriting.rules import P, applies, called, replaces, rest, rewrite, rule, x, y, z
+from theano.tensor.rewriting.subtensor import (
+    _INDEX,
+    _SUBTENSOR,
+    _bounds,
+    _has_no_position_twice,
+    _is_arange,
+    _is_full,
+    assigning,
+    indices_of,
+    is_zeros,
+)
+from theano.tensor.rewriting.terms import changed, exact_replacement, lengths_of, same_dtype, sum_of
 from theano.tensor.subtensor import (
     AdvancedIncSubtensor,
     AdvancedIncSubtensor1,
@@ -21,22 +28,6 @@ from theano.tensor.subtensor import (
     IncSubtensor,
     Subtensor,
 )
-
-
-def _is_part(v: Any, x: Any, op: Any, index: list[Any]) -> bool:
-    """Whether `v` is ``x[index]``, of the index that the IncSubtensor or AdvancedIncSubtensor1 `op` writes."""
-    node = v.owner
-    if node is None or node.inputs[0] is not x:
-        return False
-    if isinstance(op, IncSubtensor):
-        if not isinstance(node.op, Subtensor) or node.op.idx_list != op.idx_list:
-            return False
-    elif not isinstance(node.op, AdvancedSubtensor1):
-        return False
-    return all(
-        a is b or (isinstance(a, Constant) and isinstance(b, Constant) and np.array_equal(a.data, b.data))
-        for a, b in zip(node.inputs[1:], index, strict=True)
-    )
 
 
 def _is_set_to_itself(out: Any, x: Any, y: Any) -> bool:
@@ -48,64 +39,45 @@ def _set_to(v: Any, part: Any) -> Any:
     return IncSubtensor(part.owner.op.idx_list, set_instead_of_inc=True)(v, part, *part.owner.inputs[1:])
 
 
-_PART = called("y", applies(Subtensor, "subtensor", lambda v: v[0:2])(x, rest))
 local_setsubtensor_of_itself = rewrite(
     "local_setsubtensor_of_itself",
-    [register_canonicalize, register_specialize],
-    rule(applies(IncSubtensor, "set_subtensor", _set_to)(x, _PART, rest), x, where=("the index is the same", _is_set_to_itself)),
+    "canonicalize specialize",
+    rule(
+        applies(IncSubtensor, "set_subtensor", _set_to)(x, called("y", _SUBTENSOR(x, rest)), rest),
+        x,
+        where=("the index is the same", _is_set_to_itself),
+    ),
 )
 
 
-@register_specialize
-@local_optimizer([AdvancedIncSubtensor])
-def local_incsubtensor_of_zeros_to_diag(node: Any) -> Any:
+@replaces(applies(AdvancedIncSubtensor)(x, y, z, z), "specialize")
+def local_incsubtensor_of_zeros_to_diag(out: Any, x: Any, y: Any, z: Any) -> Any:
     """``inc_subtensor(zeros((n, n))[arange(n), arange(n)], v) -> diag(v)``, as the second derivatives of sums of functions"""
-    x, y, *index = node.inputs
-    if len(index) != 2 or index[0] is not index[1] or y.type.broadcastable != (False,) or not is_zeros(x):
-        return False
-    known = [lengths_of(node, v) for v in (x, y)]
-    if None in known:
-        return False
-    lengths = [length for v in known for length in v]
-    if not all(_is_arange(index[0], length) for length in lengths) or y.type.dtype != node.outputs[0].type.dtype:
-        return False
-    return exact_replacement(node, T.diag(y))
+    if y.type.broadcastable != (False,) or y.type.dtype != out.type.dtype or not is_zeros(x):
+        return None
+    known = [lengths_of(out.owner, v) for v in (x, y)]
+    return T.diag(y) if None not in known and all(_is_arange(z, length) for v in known for length in v) else None
 
 
-@register_specialize
-@local_optimizer([IncSubtensor, AdvancedIncSubtensor1], among_inputs=[T.add, T.sub])
-def local_set_to_inc_subtensor(node: Any) -> Any:
+_PART = called("y", applies((Subtensor, AdvancedSubtensor1))(x, _INDEX))
+
+
+@replaces(
+    [applies((IncSubtensor, AdvancedIncSubtensor1))(x, called("w", op(_PART, rest)), _INDEX) for op in (P.add, P.sub)],
+    "specialize",
+)
+def local_set_to_inc_subtensor(out: Any, w: Any, x: Any, y: Any, rest: tuple) -> Any:
     """``set_subtensor(x[i], x[i] + y) -> inc_subtensor(x[i], y)`` and ``x[i] - y -> inc_subtensor(x[i], -y)``
 
     Of a vector of positions it must be known that it holds none twice.
     """
-    op = node.op
-    x, value, *index = node.inputs
-    if isinstance(op, AdvancedIncSubtensor1) and not _has_no_position_twice(index[0]):
-        return False
-    if not op.set_instead_of_inc or value.owner is None or value.type.dtype != x.type.dtype:
-        return False
-    terms = list(value.owner.inputs)
-    if value.owner.op == T.add:
-        for k, term in enumerate(terms):
-            if _is_part(term, x, op, index) and term.type == value.type:
-                rest = terms[:k] + terms[k + 1 :]
-                y = rest[0] if len(rest) == 1 else T.add(*rest)
-                break
-        else:
-            return False
-    elif value.owner.op == T.sub and _is_part(terms[0], x, op, index) and terms[0].type == value.type:
-        y = T.neg(same_dtype(terms[1], x))
-    else:
-        return False
-    if y.type.dtype != x.type.dtype:
-        return False
-    copy_stack_trace(value, y)
-    if isinstance(op, AdvancedIncSubtensor1):
-        return exact_replacement(node, AdvancedIncSubtensor1(op.inplace, set_instead_of_inc=False)(x, y, *index))
-    new_op = IncSubtensor(op.idx_list, op.inplace, set_instead_of_inc=False,
-                          destroyhandler_tolerate_aliased=op.destroyhandler_tolerate_aliased)  # fmt: skip
-    return exact_replacement(node, new_op(x, y, *index))
+    op, (_, _, *index) = out.owner.op, out.owner.inputs
+    if not op.set_instead_of_inc or getattr(op, "idx_list", None) != getattr(y.owner.op, "idx_list", None):
+        return None
+    if w.type != y.type or not rest or (isinstance(op, AdvancedIncSubtensor1) and not _has_no_position_twice(*index)):
+        return None
+    change = T.neg(same_dtype(rest[0], x)) if w.owner.op == T.sub else sum_of(rest)
+    return changed(op, set_instead_of_inc=False)(x, change, *index) if change.type.dtype == x.type.dtype else None
 
 
 def _part_of_zeros(v: Any) -> tuple[int, int, Any] | None:
@@ -113,20 +85,11 @@ def _part_of_zeros(v: Any) -> tuple[int, int, Any] | None:
     node = v.owner
     if node is None or not isinstance(node.op, IncSubtensor) or not node.op.same_shape or not is_zeros(node.inputs[0]):
         return None
-    if node.inputs[1].type.ndim != v.type.ndim:
+    parts = [(k, e) for k, e in enumerate(indices_of(node)) if not _is_full(e, None)]
+    bounds = _bounds(parts[0][1]) if len(parts) == 1 and isinstance(parts[0][1], slice) else None
+    if bounds is None or bounds[2] != 1 or (bounds[1] or 0) < 0 or node.inputs[1].type.ndim != v.type.ndim:
         return None
-    found = None
-    for axis, entry in enumerate(indices_of(node)):
-        if not isinstance(entry, slice):
-            return None
-        if _is_full(entry, None):
-            continue
-        start, stop, step = entry.start or 0, entry.stop, entry.step
-        bounds = isinstance(start, int) and start >= 0 and (stop is None or (isinstance(stop, int) and stop >= 0))
-        if found is not None or not bounds or step not in (None, 1):
-            return None
-        found = (axis, start, stop)
-    return found
+    return parts[0][0], *bounds[:2]
 
 
 def _as_join(node: Any, axis: int, parts: list[tuple[int, Any, Any]]) -> Any:
@@ -140,9 +103,8 @@ def _as_join(node: Any, axis: int, parts: list[tuple[int, Any, Any]]) -> Any:
         length = lengths[axis] if lengths is not None else None
         if not isinstance(length, Constant) or int(length.data) > end:
             return None
-    out = node.outputs[0]
-    joined = T.join(axis, *[same_dtype(term.owner.inputs[1], out) for _, _, term in parts])
-    return joined if joined.type == out.type else T.patternbroadcast(joined, out.type.broadcastable)
+    joined = T.join(axis, *[same_dtype(term.owner.inputs[1], term) for _, _, term in parts])
+    return T.patternbroadcast(joined, node.outputs[0].type.broadcastable)
 
 
 def _as_assignments(parts: list[tuple[int, Any, Any]]) -> Any:
@@ -151,16 +113,11 @@ def _as_assignments(parts: list[tuple[int, Any, Any]]) -> Any:
         return None
     result = parts[0][2].owner.inputs[0]
     for _, _, term in parts:
-        op, (_, y, *index) = term.owner.op, term.owner.inputs
-        assign = IncSubtensor(op.idx_list, set_instead_of_inc=True)
-        assign.same_shape = True
-        result = assign(result, y, *index)
+        result = assigning(term.owner.op)(result, *term.owner.inputs[1:])
     return result
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([T.add], needs=[IncSubtensor])
+@rewrites([T.add], "canonicalize specialize", among_inputs=[IncSubtensor])
 def local_add_of_parts(node: Any) -> Any:
     """``inc(zeros[:, :a], u) + inc(zeros[:, a:], v) + w -> join(1, u, v) + w``
 
@@ -182,10 +139,7 @@ def local_add_of_parts(node: Any) -> Any:
         whole = _as_join(node, axis, parts)
         if whole is None and not inner_sum:
             whole = _as_assignments(parts)
-        if whole is None:
-            continue
-        copy_stack_trace(out, whole)
-        used = {id(term) for _, _, term in parts}
-        rest = [term for term in node.inputs if id(term) not in used]
-        return [T.add(whole, *rest) if rest else whole]
+        if whole is not None:
+            rest = [i for i in node.inputs if all(i is not term for _, _, term in parts)]
+            return exact_replacement(node, sum_of([whole, *rest]))
     return False

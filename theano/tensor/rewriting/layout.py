@@ -5,26 +5,25 @@ from __future__ import annotations
 from typing import Any
 
 from theano.gof.graph import Constant
-from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gof.opt import copy_stack_trace
 from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
 from theano.tensor.rewriting.elemwise import _DIMSHUFFLE, one_comes_down
-from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
-from theano.tensor.rewriting.rules import SAME_TYPE, Made, applies, called, once, rewrite, rule, x, y, z
-from theano.tensor.rewriting.shape import same_dimension
+from theano.tensor.rewriting.rules import SAME_TYPE, Made, applies, c, called, once, replaces, rest, rewrite, rule, x, y, z
 from theano.tensor.rewriting.subtensor import indices_of
-from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, lengths_of
+from theano.tensor.rewriting.terms import as_scalar_constant, is_made_by, lengths_of, same_dimension
 from theano.tensor.shapes import Rebroadcast, Shape, Shape_i
 from theano.tensor.subtensor import Subtensor
 
 _RESHAPE = applies(T.Reshape, "reshape", T.Reshape(2))
 _REBROADCAST = applies(Rebroadcast, "Rebroadcast", Rebroadcast((0, False)))
+_JOIN = applies(T.Join, "join", T.Join())
 _F = applies(Elemwise, "f", T.exp)
 
 local_reshape_chain = rewrite(
     "local_reshape_chain",
-    [register_specialize, register_stabilize, register_canonicalize],
+    "specialize stabilize canonicalize",
     rule(
         _RESHAPE(_RESHAPE(x, y), z),
         Made("reshape(x, z)", lambda out, x, z: T.patternbroadcast(out.owner.op(x, z), out.type.broadcastable)),
@@ -42,39 +41,25 @@ def _shape_entries(shape: Any) -> list[Any] | None:
     return None
 
 
-@register_useless
-@register_canonicalize
-@register_stabilize
-@local_optimizer([T.Reshape])
-def local_useless_reshape(node: Any) -> Any:
+@replaces(_RESHAPE(x, y), "useless canonicalize stabilize")
+def local_useless_reshape(out: Any, x: Any, y: Any) -> Any:
     """``reshape(x, x.shape) -> x``; one dimension may be -1."""
-    x, shape = node.inputs
-    out = node.outputs[0]
     if x.type != out.type:
-        return False
-    if x.type.ndim == 1 and out.type.ndim == 1:
-        return [x]
-    if all(x.type.broadcastable):
-        return [x]
-    entries = _shape_entries(shape)
-    if entries is None:
-        owner = shape.owner
-        if owner is not None and isinstance(owner.op, Shape) and owner.inputs[0] is x:
-            return [x]
-        return False
-    dims = lengths_of(node, x) or [None] * x.type.ndim
-    unknown = 0
-    for axis, (entry, dim, one) in enumerate(zip(entries, dims, x.type.broadcastable, strict=True)):
-        if not isinstance(entry, int) and is_dimension_of(entry, x, axis):
-            continue
-        if isinstance(entry, int):
-            if entry == -1:
-                unknown += 1
-            elif not (one and entry == 1) and not (isinstance(dim, Constant) and int(dim.data) == entry):
-                return False
-        elif dim is None or not same_dimension(entry, dim):
-            return False
-    return [x] if unknown <= 1 else False
+        return None
+    entries = _shape_entries(y)
+    if x.type.ndim == 1 or all(x.type.broadcastable) or (entries is None and is_made_by(y, Shape) and y.owner.inputs[0] is x):
+        return x
+    dims = lengths_of(out.owner, x) or [None] * x.type.ndim
+    of_x = zip(entries or (), dims, x.type.broadcastable)
+    same = [entry == -1 or _is_length(entry, dim, one, x, axis) for axis, (entry, dim, one) in enumerate(of_x)]
+    return x if same and all(same) and entries.count(-1) <= 1 else None  # type: ignore[union-attr]
+
+
+def _is_length(entry: Any, dim: Any, one: bool, x: Any, axis: int) -> bool:
+    """Whether an entry of a shape is the length of an axis of `x`, of which `dim` and `one` are known."""
+    if isinstance(entry, int):
+        return (one and entry == 1) or (isinstance(dim, Constant) and int(dim.data) == entry)
+    return is_dimension_of(entry, x, axis) or (dim is not None and same_dimension(entry, dim))
 
 
 def is_dimension_of(v: Any, x: Any, axis: int) -> bool:
@@ -96,38 +81,22 @@ def is_dimension_of(v: Any, x: Any, axis: int) -> bool:
     (True, False)
     """
     node = v.owner
-    if node is None:
-        return False
-    if isinstance(node.op, Shape_i):
+    if is_made_by(v, Shape_i):
         return node.op.i == axis and node.inputs[0] is x
-    if not isinstance(node.op, Subtensor):
-        return False
-    shape = node.inputs[0].owner
-    return shape is not None and isinstance(shape.op, Shape) and shape.inputs[0] is x and indices_of(node) == [axis]
+    shape = node.inputs[0] if is_made_by(v, Subtensor) else x
+    return is_made_by(shape, Shape) and shape.owner.inputs[0] is x and indices_of(node) == [axis]
 
 
-@register_canonicalize
-@local_optimizer([T.Reshape])
-def local_reshape_to_dimshuffle(node: Any) -> Any:
+@replaces(_RESHAPE(x, y), "canonicalize")
+def local_reshape_to_dimshuffle(out: Any, x: Any, y: Any) -> Any:
     """``reshape(x, (1, n)) -> dimshuffle(reshape(x, (n,)))`` for the dimensions that are the constant 1."""
-    x, shape = node.inputs
-    entries = _shape_entries(shape)
-    out = node.outputs[0]
-    if entries is None or not any(isinstance(e, int) and e == 1 for e in entries):
-        return False
-    order: list[Any] = []
-    rest: list[Any] = []
-    for e in entries:
-        if isinstance(e, int) and e == 1:
-            order.append("x")
-        else:
-            order.append(len(rest))
-            rest.append(e)
-    if len(rest) == x.type.ndim == 0 or (len(rest) == x.type.ndim and x.type.ndim == out.type.ndim):
-        return False
-    inner = T.reshape(x, rest, ndim=len(rest)) if rest else T.reshape(x, T.constant([], dtype="int64"), ndim=0)
-    copy_stack_trace(out, inner)
-    return exact_replacement(node, inner.dimshuffle(*order))
+    entries = _shape_entries(y) or []
+    rest = [e for e in entries if not (isinstance(e, int) and e == 1)]
+    if len(rest) == len(entries) or len(rest) == x.type.ndim in (0, out.type.ndim):
+        return None
+    left = iter(range(len(rest)))
+    order = ["x" if isinstance(e, int) and e == 1 else next(left) for e in entries]
+    return T.reshape(x, rest or T.constant([], dtype="int64"), ndim=len(rest)).dimshuffle(*order)
 
 
 def _keeps_order(y: Any) -> bool:
@@ -141,9 +110,7 @@ _RESHAPE_OF_DIMSHUFFLE = rule(
     Made("reshape(x, z)", lambda out, x, z: out.owner.op(x, z)),
     where=("only dimensions of length 1 move, come or go", _keeps_order),
 )
-local_useless_dimshuffle_in_reshape = rewrite(
-    "local_useless_dimshuffle_in_reshape", [register_canonicalize], _RESHAPE_OF_DIMSHUFFLE
-)
+local_useless_dimshuffle_in_reshape = rewrite("local_useless_dimshuffle_in_reshape", "canonicalize", _RESHAPE_OF_DIMSHUFFLE)
 
 
 def _behind(out: Any, x: Any, y: Any) -> Any:
@@ -155,7 +122,7 @@ def _behind(out: Any, x: Any, y: Any) -> Any:
 
 local_reshape_lift = rewrite(
     "local_reshape_lift",
-    [register_canonicalize, register_stabilize],
+    "canonicalize stabilize",
     rule(
         _RESHAPE(called("y", once(_F(x))), z),
         Made("f(reshape(x, z))", _behind),
@@ -165,9 +132,7 @@ local_reshape_lift = rewrite(
 
 
 local_useless_rebroadcast = rewrite(
-    "local_useless_rebroadcast",
-    [register_useless, register_canonicalize, register_specialize],
-    rule(_REBROADCAST(x), x, where=SAME_TYPE),
+    "local_useless_rebroadcast", "useless canonicalize specialize", rule(_REBROADCAST(x), x, where=SAME_TYPE)
 )
 
 
@@ -177,7 +142,7 @@ def _rebroadcast_once(out: Any, x: Any, y: Any) -> Any:
 
 local_rebroadcast_lift = rewrite(
     "local_rebroadcast_lift",
-    [register_canonicalize, register_specialize],
+    "canonicalize specialize",
     rule(_REBROADCAST(called("y", once(_F(x)))), Made("f(Rebroadcast(x))", _behind)),
     rule(_REBROADCAST(called("y", _REBROADCAST(x))), Made("Rebroadcast(x)", _rebroadcast_once)),
 )
@@ -196,74 +161,40 @@ def apply_rebroadcast_opt(rval: Any) -> Any:
     >>> apply_rebroadcast_opt(Rebroadcast((0, True))(T.drow("x")))
     x
     """
-    changed = True
-    while changed and rval.owner is not None:
-        changed = False
-        for opt in (local_useless_rebroadcast, local_rebroadcast_lift):
-            if rval.owner is None or not isinstance(rval.owner.op, Rebroadcast):
-                break
-            new = opt.transform(rval.owner)
-            if new:
-                (rval,) = new
-                changed = True
+    while is_made_by(rval, Rebroadcast):
+        new = local_useless_rebroadcast.transform(rval.owner) or local_rebroadcast_lift.transform(rval.owner)
+        if not new:
+            break
+        (rval,) = new
     return rval
 
 
-local_join_1 = rewrite(
-    "local_join_1",
-    [register_specialize, register_canonicalize("fast_compile"), register_useless],
-    rule(applies(T.Join, "join", T.Join())(y, x), x, where=SAME_TYPE),
-)
+local_join_1 = rewrite("local_join_1", "specialize canonicalize:fast_compile useless", rule(_JOIN(y, x), x, where=SAME_TYPE))
 
 
-@register_useless
-@register_specialize
-@register_canonicalize
-@local_optimizer([T.Join])
-def local_join_empty(node: Any) -> Any:
+@replaces(_JOIN(c, rest), "useless specialize canonicalize")
+def local_join_empty(out: Any, c: Any, rest: tuple) -> Any:
     """``join(axis, x, empty, y) -> join(axis, x, y)`` for constants without elements"""
-    axis = as_scalar_constant(node.inputs[0])
-    if axis is None:
-        return False
-    parts = node.inputs[1:]
-    kept = []
-    for part in parts:
-        if isinstance(part, Constant) and part.data.shape[int(axis)] == 0:
-            continue
-        kept.append(part)
-    if len(kept) == len(parts) or not kept:
-        return False
-    new = T.cast(T.join(node.inputs[0], *kept), node.outputs[0].type.dtype)
-    return exact_replacement(node, new, rebroadcast=True)
+    axis = int(as_scalar_constant(c))
+    kept = [part for part in rest if not (isinstance(part, Constant) and part.data.shape[axis] == 0)]
+    if len(kept) == len(rest) or not kept:
+        return None
+    return T.patternbroadcast(T.cast(T.join(c, *kept), out.type.dtype), out.type.broadcastable)
 
 
-@register_specialize
-@register_canonicalize
-@register_useless
-@local_optimizer([T.Join])
-def local_join_make_vector(node: Any) -> Any:
+@replaces(_JOIN(0, rest), "specialize canonicalize useless")
+def local_join_make_vector(out: Any, rest: tuple) -> Any:
     """``join(0, MakeVector(a), MakeVector(b, c)) -> MakeVector(a, b, c)`` for neighbours of one dtype"""
-    axis = as_scalar_constant(node.inputs[0])
-    out = node.outputs[0]
-    if axis is None or axis != 0 or out.type.ndim != 1:
-        return False
-    parts = [node.inputs[1]]
-    for part in node.inputs[2:]:
+    parts = list(rest[:1])
+    for part in rest[1:]:
         last = parts[-1]
-        if (
-            last.owner is not None
-            and part.owner is not None
-            and isinstance(last.owner.op, T.MakeVector)
-            and last.owner.op == part.owner.op
-        ):
-            merged = last.owner.op(*last.owner.inputs, *part.owner.inputs)
-            copy_stack_trace(out, merged)
-            parts[-1] = merged
+        if is_made_by(last, T.MakeVector) and part.owner is not None and last.owner.op == part.owner.op:
+            parts[-1] = copy_stack_trace(out, last.owner.op(*last.owner.inputs, *part.owner.inputs))
         else:
             parts.append(part)
-    if len(parts) == len(node.inputs) - 1:
-        return False
-    return exact_replacement(node, T.join(node.inputs[0], *parts) if len(parts) > 1 else parts[0])
+    if len(parts) == len(rest):
+        return None
+    return T.join(out.owner.inputs[0], *parts) if len(parts) > 1 else parts[0]
 
 
 def _only_part(x: Any, y: Any, z: Any) -> Any:
@@ -276,7 +207,7 @@ def _only_part(x: Any, y: Any, z: Any) -> Any:
 _SPLIT = applies(T.Split, "split", lambda *v: T.Split(1)(*v, return_list=True)[0], lambda op: op.len_splits == 1)
 local_useless_split = rewrite(
     "local_useless_split",
-    [register_useless, register_canonicalize],
+    "useless canonicalize",
     rule(
         _SPLIT(x, y, z),
         Made("assert(x, its length is z)", _only_part),
@@ -287,6 +218,6 @@ local_useless_split = rewrite(
 
 local_flatten_lift = rewrite(
     "local_flatten_lift",
-    [register_canonicalize],
+    "canonicalize",
     rule(applies(T.Flatten, "flatten", T.Flatten(1))(called("y", _F(x))), Made("f(flatten(x))", _behind)),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from theano import scalar as scal
-from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gof.opt import copy_stack_trace
 from theano.tensor import basic as T
 from theano.tensor.advanced_subtensor import (
     AdvancedBooleanSubtensor,
@@ -15,7 +15,7 @@ from theano.tensor.advanced_subtensor import (
 )
 from theano.tensor.choosing import Nonzero
 from theano.tensor.elemwise import Elemwise, Sum
-from theano.tensor.rewriting.registry import register_specialize
+from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.terms import exact_replacement, lengths_of, same_dimension
 
 # What costs no more for an element that is not chosen than to see that it is not.
@@ -28,8 +28,7 @@ def _same_shape(node: Any, x: Any, mask: Any) -> bool:
     return lengths is not None and all(map(same_dimension, lengths, lengths_of(node, mask)))
 
 
-@register_specialize
-@local_optimizer([AdvancedSubtensor, AdvancedSubtensor1], among_inputs=[Nonzero])
+@rewrites([AdvancedSubtensor, AdvancedSubtensor1], "specialize", among_inputs=[Nonzero])
 def local_subtensor_of_nonzero(node: Any) -> Any:
     """``x[mask.nonzero()] -> x[mask]``, where `x` and `mask` have one shape"""
     x, *indices = node.inputs
@@ -44,8 +43,7 @@ def local_subtensor_of_nonzero(node: Any) -> Any:
     return exact_replacement(node, advanced_boolean_subtensor(x, mask))
 
 
-@register_specialize
-@local_optimizer([Sum], among_inputs=[AdvancedBooleanSubtensor, Elemwise])
+@rewrites([Sum], "specialize", among_inputs=[AdvancedBooleanSubtensor, Elemwise])
 def local_sum_of_masked(node: Any) -> Any:
     """``sum(x[mask] * y[mask] + s) -> sum(switch(mask, x * y + s, 0))``
 

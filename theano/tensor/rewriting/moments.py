@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano import scalar as scal
 from theano.gof.graph import Apply, Variable
-from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gof.opt import copy_stack_trace
 from theano.tensor import basic as T
 from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise, Sum
 from theano.tensor.moments import moments as _moments
-from theano.tensor.rewriting.registry import register_specialize
+from theano.tensor.rewriting.registry import rewrites
+from theano.tensor.rewriting.terms import argument_of, is_elemwise, is_made_by
 
 _MOST_NODES = 16  # between a mean and its sum
 
@@ -45,22 +45,16 @@ def _sum_below(mean: Variable, x: Variable) -> Apply | None:
     return None
 
 
-@register_specialize
-@local_optimizer([Sum])
+@rewrites([Sum], "specialize")
 def local_sum_of_squared_deviations(node: Any) -> Any:
     """``sum(sqr(x - m)) -> s + n * sqr(mean - m)`` if `m` is computed from ``sum(x)``, with `s`, `n` and the mean from
     `theano.tensor.moments`, as is ``sum(x)``. An `x` that is computed element by element is left to its loop.
     """
-    square = node.inputs[0].owner
-    if not _is_whole_sum(node) or square is None or not isinstance(square.op, Elemwise) or square.op.scalar_op != scal.sqr:
+    difference = argument_of(node.inputs[0], T.sqr)
+    if difference is None or not is_elemwise(difference.owner, T.sub) or not _is_whole_sum(node):
         return False
-    difference = square.inputs[0].owner
-    if difference is None or not isinstance(difference.op, Elemwise) or difference.op.scalar_op != scal.sub:
-        return False
-    x, m = difference.inputs
-    if not all(m.type.broadcastable) or x.type != difference.outputs[0].type:
-        return False
-    if x.owner is not None and isinstance(x.owner.op, Elemwise | DimShuffle | CAReduce):
+    x, m = difference.owner.inputs
+    if not all(m.type.broadcastable) or x.type != difference.type or is_made_by(x, Elemwise, DimShuffle, CAReduce):
         return False
     total_node = _sum_below(m, x)
     if total_node is None:

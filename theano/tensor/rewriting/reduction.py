@@ -5,24 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from theano import scalar as scal
-from theano.gof.graph import Constant
-from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.raise_op import Assert
 from theano.tensor import basic as T
-from theano.tensor.elemwise import All, CAReduce, DimShuffle, Elemwise, MaxOrMinusInfinity, Prod, Sum
+from theano.tensor.elemwise import All, CAReduce, DimShuffle, MaxOrMinusInfinity, Prod, Sum
 from theano.tensor.elemwise import Any as Any_
-from theano.tensor.rewriting.registry import (
-    register_canonicalize,
-    register_specialize,
-    register_stabilize,
-    register_uncanonicalize,
-    register_useless,
-)
-from theano.tensor.rewriting.rules import Made, P, applies, called, rewrite, rule, x, y
-from theano.tensor.rewriting.terms import exact_replacement, is_number, same_dtype
+from theano.tensor.rewriting.fill import _ALLOC
+from theano.tensor.rewriting.registry import rewrites
+from theano.tensor.rewriting.rules import Made, P, applies, c, called, once, replaces, rest, rewrite, rule, x, y
+from theano.tensor.rewriting.terms import as_scalar_constant, changed, exact_replacement, is_number, product_of, same_dtype
 
 # All reductions that are CAReduce with parameters of their own.
-_REDUCTIONS = [CAReduce, MaxOrMinusInfinity, Sum, Prod, All, Any_]
+_REDUCTIONS = (CAReduce, MaxOrMinusInfinity, Sum, Prod, All, Any_)
+_DIMSHUFFLE, _JOIN = applies(DimShuffle, "dimshuffle"), applies(T.Join, "join")
 
 
 def _axes(op: Any, ndim: int) -> tuple[int, ...]:
@@ -35,99 +29,55 @@ def _axes(op: Any, ndim: int) -> tuple[int, ...]:
 
 def _with_axis(op: Any, axis: Any) -> Any:
     """`op` over other axes."""
-    kwargs = {}
-    for name in ("dtype", "acc_dtype", "no_zeros_in_input"):
-        if hasattr(op, name):
-            kwargs[name] = getattr(op, name)
-    if type(op) is CAReduce:
-        return CAReduce(op.scalar_op, axis)
-    return type(op)(axis, **kwargs) if kwargs else type(op)(axis)
+    return changed(op, axis=axis)
 
 
-def _scalar_part(v: Any) -> Any:
-    """`v` as a 0-d variable if all its dimensions are broadcastable, else None."""
-    if v.type.ndim == 0:
-        return v
-    return v.dimshuffle() if all(v.type.broadcastable) else None
-
-
-@register_canonicalize("local_sum_mul_by_scalar")
-@register_specialize("local_sum_mul_by_scalar")
-@local_optimizer([Sum, Prod])
-def local_sum_prod_mul_by_scalar(node: Any) -> Any:
+@replaces(
+    [applies((Sum, Prod))(called("y", P.mul(rest))), applies(Sum)(called("y", P.neg(rest)))],
+    "canonicalize:local_sum_mul_by_scalar specialize:local_sum_mul_by_scalar",
+)
+def local_sum_prod_mul_by_scalar(out: Any, y: Any, rest: tuple) -> Any:
     """``sum(s * x) -> s * sum(x)``, ``sum(-x) -> -sum(x)``, ``prod(s * x) -> s ** x.size * prod(x)``,
     ``prod(-x) -> (-1) ** x.size * prod(x)``
     """
-    x = node.inputs[0]
-    inner = x.owner
-    if inner is None or not isinstance(inner.op, Elemwise) or x.type.dtype in T.discrete_dtypes:
-        return False
-    out = node.outputs[0]
-    is_sum = isinstance(node.op, Sum)
-    if inner.op == T.neg:
-        if not is_sum:
-            return False
-        total = node.op(inner.inputs[0])
-        copy_stack_trace(out, total)
-        return exact_replacement(node, T.neg(total))
-    if inner.op != T.mul:
-        return False
-    scalars, rest = [], []
-    for i in inner.inputs:
-        part = _scalar_part(i)
-        # Integers would be multiplied as such without the others.
-        (rest if part is None else scalars).append(same_dtype(i if part is None else part, x))
-    if not scalars:
-        return False
-    factor = scalars[0] if len(scalars) == 1 else T.mul(*scalars)
-    if not rest:
-        return False
-    product = rest[0] if len(rest) == 1 else T.mul(*rest)
-    if product.type.broadcastable != x.type.broadcastable:
-        return False
-    copy_stack_trace(out, product)
-    product = same_dtype(product, x)
-    reduced = node.op(product)
-    copy_stack_trace(out, reduced)
-    if not is_sum:
-        axes = _axes(node.op, product.type.ndim)
-        count = T.mul(*[product.shape[a] for a in axes]) if len(axes) > 1 else product.shape[axes[0]] if axes else None
+    op = out.owner.op
+    if y.type.dtype in T.discrete_dtypes:
+        return None
+    if y.owner.op == T.neg:
+        return T.neg(op(*rest))
+    # Integers would be multiplied as such without the others.
+    numbers = [i.dimshuffle() if i.type.ndim and all(i.type.broadcastable) else i for i in rest]
+    factors = [same_dtype(i, y) for i in numbers]
+    factor, product = (product_of([f for f in factors if bool(f.type.ndim) == varies]) for varies in (False, True))
+    if factor is None or product is None or product.type.broadcastable != y.type.broadcastable:
+        return None
+    if isinstance(op, Prod):
+        count = product_of([product.shape[a] for a in _axes(op, y.type.ndim)])
         if count is None:
-            return False
+            return None
         factor = T.pow(factor, count)
-    return exact_replacement(node, same_dtype(T.mul(factor, reduced), out))
+    return T.mul(factor, op(product))
 
 
-@register_canonicalize
-@local_optimizer([Sum, Prod])
-def local_sum_prod_div_dimshuffle(node: Any) -> Any:
+@replaces(applies(Sum)(called("y", once(applies((T.true_div, T.mul))(rest)))), "canonicalize")
+def local_sum_prod_div_dimshuffle(out: Any, y: Any, rest: tuple) -> Any:
     """``sum(a / dimshuffle(b), axis) -> sum(a, axis) / dimshuffle(b)`` where `b` does not vary along `axis`, and
     ``sum(a * b, axis) -> sum(a, axis) * b`` if it is over some axes
     """
-    x = node.inputs[0]
-    inner = x.owner
-    if inner is None or inner.op not in (T.true_div, T.mul) or not isinstance(node.op, Sum):
-        return False
-    ndim, out = x.type.ndim, node.outputs[0]
-    axes = _axes(node.op, ndim)
-    if not axes or len(x.clients) != 1:
-        return False
-    if inner.op == T.true_div:
-        inside, outside = inner.inputs[:1], inner.inputs[1:]
-    elif len(axes) == ndim or x.type.dtype in T.discrete_dtypes:
-        return False
-    else:
-        outside = [i for i in inner.inputs if all(i.type.broadcastable[a] for a in axes)]
-        inside = [i for i in inner.inputs if i not in outside]
-    if not outside or not inside or not all(i.type.broadcastable[a] for i in outside for a in axes):
-        return False
-    rest = inside[0] if len(inside) == 1 else T.mul(*[same_dtype(i, x) for i in inside])
-    if rest.type.broadcastable != x.type.broadcastable:
-        return False
-    total = node.op(same_dtype(rest, x))
-    copy_stack_trace(out, [rest, total] if len(inside) > 1 else total)
+    axes, ndim = _axes(out.owner.op, y.type.ndim), y.type.ndim
+    outside = [i for i in rest if all(i.type.broadcastable[a] for a in axes)]
+    inside = [i for i in rest if i not in outside]
+    if y.owner.op == T.true_div:
+        if rest[1] not in outside:
+            return None
+        inside, outside = list(rest[:1]), list(rest[1:])
+    elif len(axes) == ndim or y.type.dtype in T.discrete_dtypes:
+        return None
+    total = product_of([same_dtype(i, y) for i in inside])
+    if not axes or not outside or total is None or total.type.broadcastable != y.type.broadcastable:
+        return None
     kept = [a for a in range(ndim) if a not in axes]
-    return exact_replacement(node, same_dtype(inner.op(total, *[i.dimshuffle(*kept) for i in outside]), out))
+    return y.owner.op(out.owner.op(total), *[i.dimshuffle(*kept) for i in outside])
 
 
 def _is_over_all(out: Any, x: Any) -> bool:
@@ -136,7 +86,7 @@ def _is_over_all(out: Any, x: Any) -> bool:
 
 local_sum_prod_all_to_none = rewrite(
     "local_sum_prod_all_to_none",
-    [register_canonicalize],
+    "canonicalize",
     *[
         rule(
             applies(kind, "reduction", kind((0,)), lambda op: op.axis is not None)(x),
@@ -148,35 +98,22 @@ local_sum_prod_all_to_none = rewrite(
 )
 
 
-@register_canonicalize("local_sum_sum")
-@register_uncanonicalize("local_sum_sum")
-@local_optimizer(_REDUCTIONS)
-def local_op_of_op(node: Any) -> Any:
+@replaces(
+    [applies(kind)(called("y", once(applies(kind)(x)))) for kind in _REDUCTIONS],
+    "canonicalize:local_sum_sum uncanonicalize:local_sum_sum",
+)
+def local_op_of_op(out: Any, x: Any, y: Any) -> Any:
     """``sum(sum(x)) -> sum(x)``, and so for the other reductions, over the axes of both"""
-    op = node.op
-    x = node.inputs[0]
-    inner = x.owner
-    if inner is None or type(inner.op) is not type(op) or len(x.clients) != 1:
-        return False
-    if inner.op.scalar_op != op.scalar_op or op.scalar_op not in _BINARY:
-        return False
-    dtypes = getattr(inner.op, "dtype", None), getattr(op, "dtype", None)
+    op, inner, ndim = out.owner.op, y.owner.op, x.type.ndim
+    if inner.scalar_op != op.scalar_op or op.scalar_op not in _BINARY or y.type.dtype != out.type.dtype:
+        return None
+    dtypes = getattr(inner, "dtype", None), getattr(op, "dtype", None)
     if None not in dtypes and dtypes[0] != dtypes[1]:
-        return False
-    source = inner.inputs[0]
-    out = node.outputs[0]
-    if x.type.dtype != out.type.dtype:
-        return False
-    ndim = source.type.ndim
-    first = _axes(inner.op, ndim)
+        return None
+    first = _axes(inner, ndim)
     kept = [a for a in range(ndim) if a not in first]
-    second = [kept[a] for a in _axes(op, x.type.ndim)]
-    axis = tuple(sorted((*first, *second)))
-    if len(axis) == ndim:
-        merged = _with_axis(inner.op, None)
-    else:
-        merged = _with_axis(inner.op, axis)
-    return exact_replacement(node, merged(source))
+    axis = tuple(sorted((*first, *[kept[a] for a in _axes(op, y.type.ndim)])))
+    return _with_axis(inner, None if len(axis) == ndim else axis)(x)
 
 
 def _is_over_none(out: Any, x: Any) -> bool:
@@ -186,7 +123,7 @@ def _is_over_none(out: Any, x: Any) -> bool:
 
 local_cut_useless_reduce = rewrite(
     "local_cut_useless_reduce",
-    [register_canonicalize("fast_compile"), register_useless("fast_compile")],
+    "canonicalize:fast_compile useless:fast_compile",
     *[
         rule(applies(kind, "reduction", example, lambda op: not op.axis)(x), x, where=("it is over no axis", _is_over_none))
         for kind, example in zip(_REDUCTIONS, [CAReduce(scal.maximum, ()), *[kind(()) for kind in _REDUCTIONS[1:]]], strict=True)
@@ -194,32 +131,16 @@ local_cut_useless_reduce = rewrite(
 )
 
 
-@register_canonicalize
-@register_uncanonicalize
-@register_specialize
-@local_optimizer(_REDUCTIONS)
-def local_reduce_broadcastable(node: Any) -> Any:
+@replaces(applies(_REDUCTIONS)(x), "canonicalize uncanonicalize specialize")
+def local_reduce_broadcastable(out: Any, x: Any) -> Any:
     """``sum(x, axis) -> dimshuffle(x)`` where the dimensions along `axis` have length 1; only those are dropped."""
-    x = node.inputs[0]
-    op = node.op
-    ndim = x.type.ndim
-    axes = _axes(op, ndim)
+    op, axes = out.owner.op, _axes(out.owner.op, x.type.ndim)
     cut = [a for a in axes if x.type.broadcastable[a]]
-    if not cut:
-        return False
-    out = node.outputs[0]
-    if op.scalar_op not in (scal.add, scal.mul, scal.maximum, scal.minimum, scal.and_, scal.or_):
-        return False
-    if isinstance(op, (All, Any_)) and x.type.dtype != "bool":
-        return False
-    rest = [a for a in range(ndim) if a not in cut]
-    shuffled = x.dimshuffle(*rest)
+    if not cut or op.scalar_op not in _BINARY or (isinstance(op, (All, Any_)) and x.type.dtype != "bool"):
+        return None
+    rest = [a for a in range(x.type.ndim) if a not in cut]
     left = tuple(rest.index(a) for a in axes if a not in cut)
-    if left:
-        new = _with_axis(op, left)(shuffled)
-    else:
-        new = same_dtype(shuffled, out)
-    return exact_replacement(node, new)
+    return _with_axis(op, left)(x.dimshuffle(*rest)) if left else x.dimshuffle(*rest)
 
 
 _BINARY = {
@@ -232,39 +153,22 @@ _BINARY = {
 }
 
 
-@register_canonicalize
-@register_uncanonicalize
-@local_optimizer(_REDUCTIONS, needs=[T.Join])
-def local_reduce_join(node: Any) -> Any:
+@replaces(applies(_REDUCTIONS)(called("y", _JOIN(c, rest))), "canonicalize uncanonicalize")
+def local_reduce_join(out: Any, y: Any, c: Any, rest: tuple) -> Any:
     """``sum(join(0, a[None], b[None]), axis=0) -> a + b``, and so for the other reductions
 
     Where every part has length 1 along the axis that is joined and reduced.
     """
-    x = node.inputs[0]
-    inner = x.owner
-    if inner is None or not isinstance(inner.op, T.Join):
-        return False
-    elementwise = _BINARY.get(node.op.scalar_op)
-    axis_var = inner.inputs[0]
-    if elementwise is None or not isinstance(axis_var, Constant):
-        return False
-    axis = int(axis_var.data)
-    parts = inner.inputs[1:]
-    ndim = x.type.ndim
-    axis %= ndim
-    if _axes(node.op, ndim) != (axis,) or len(parts) < 2:
-        return False
-    if node.op.scalar_op not in (scal.add, scal.mul) and len(parts) > 2:
-        return False
-    if not all(p.type.broadcastable[axis] and p.type.ndim == ndim for p in parts):
-        return False
-    out = node.outputs[0]
-    rest = [a for a in range(ndim) if a != axis]
+    op, axis = out.owner.op, int(as_scalar_constant(c)) % y.type.ndim
+    elementwise = _BINARY.get(op.scalar_op)
+    if elementwise is None or _axes(op, y.type.ndim) != (axis,) or not all(p.type.broadcastable[axis] for p in rest):
+        return None
+    if len(rest) < 2 or (len(rest) > 2 and op.scalar_op not in (scal.add, scal.mul)):
+        return None
+    order = [a for a in range(y.type.ndim) if a != axis]
     # Small integers are summed in a wider type, and floats are accumulated in one: only equal types give equal values.
-    flat = [same_dtype(_reordered(p, rest), out) for p in parts]
-    if len({f.type.broadcastable for f in flat}) != 1:
-        return False
-    return exact_replacement(node, elementwise(*flat))
+    flat = [same_dtype(_reordered(p, order), out) for p in rest]
+    return elementwise(*flat) if len({f.type.broadcastable for f in flat}) == 1 else None
 
 
 def _reordered(v: Any, order: list[int]) -> Any:
@@ -278,7 +182,7 @@ def _reordered(v: Any, order: list[int]) -> Any:
 _IS_FLAG = ("`x` is one bool", lambda out, x: x.type == out.type and x.type.ndim == 0)
 local_useless_reduce = rewrite(
     "local_useless_reduce",
-    [register_canonicalize("fast_compile")],
+    "canonicalize:fast_compile",
     *[rule(applies(kind, "reduction", kind())(x), x, where=_IS_FLAG) for kind in (All, Any_)],
 )
 
@@ -292,46 +196,26 @@ def _is_joined(node: Any) -> bool:
     return client.op.scalar_op == node.op.scalar_op and client.outputs[0].type.dtype == out.type.dtype
 
 
-@register_specialize("local_sum_alloc")
-@register_canonicalize("local_sum_alloc")
-@local_optimizer([Sum, Prod], needs=[T.Alloc])
-def local_opt_alloc(node: Any) -> Any:
+@replaces(applies((Sum, Prod))(_ALLOC(x, rest)), "specialize:local_sum_alloc canonicalize:local_sum_alloc")
+def local_opt_alloc(out: Any, x: Any, rest: tuple) -> Any:
     """``sum(alloc(c, n)) -> c * n`` and ``prod(alloc(c, n)) -> c ** n`` over axes along which `c` does not vary"""
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, T.Alloc):
-        return False
-    if _is_joined(node):
-        return False
-    value, shape = inner.inputs[0], inner.inputs[1:]
-    ndim = len(shape)
-    axes = _axes(node.op, ndim)
-    if not axes:
-        return False
-    skip = ndim - value.type.ndim
-    if any(a >= skip and not value.type.broadcastable[a - skip] for a in axes):
-        return False
-    out = node.outputs[0]
-    size = shape[axes[0]] if len(axes) == 1 else T.mul(*[shape[a] for a in axes])
-    # The product is exact in the dtype of the result, where int64 times float32 would be float64.
-    dtype = out.type.dtype
-    if dtype == "float16":
-        return False
-    value = same_dtype(value, out)
-    size = T.cast(size, dtype)
-    kept = [a for a in range(value.type.ndim) if a + skip not in axes]
-    while kept and value.type.broadcastable[kept[0]]:
+    op, axes, skip = out.owner.op, _axes(out.owner.op, len(rest)), len(rest) - x.type.ndim
+    if not axes or out.type.dtype == "float16" or _is_joined(out.owner):
+        return None
+    if any(a >= skip and not x.type.broadcastable[a - skip] for a in axes):
+        return None
+    kept = [a for a in range(x.type.ndim) if a + skip not in axes]
+    while kept and x.type.broadcastable[kept[0]]:
         del kept[0]
-    base = value.dimshuffle(*kept) if value.type.ndim else value
-    new = T.mul(base, size) if isinstance(node.op, Sum) else T.pow(base, size)
-    new = same_dtype(new, out)
-    rest = [shape[a] for a in range(ndim) if a not in axes]
-    if rest:
-        new = T.alloc(new, *rest)
-    return exact_replacement(node, new)
+    base = same_dtype(x, out)
+    # The product is exact in the dtype of the result, where int64 times float32 would be float64.
+    size = T.cast(product_of([rest[a] for a in axes]), out.type.dtype)
+    new = (T.mul if isinstance(op, Sum) else T.pow)(base.dimshuffle(*kept) if x.type.ndim else base, size)
+    left = [length for a, length in enumerate(rest) if a not in axes]
+    return T.alloc(same_dtype(new, out), *left) if left else new
 
 
-@register_canonicalize
-@local_optimizer([Sum], needs=[Assert])
+@rewrites([Sum], "canonicalize", needs=[Assert])
 def local_sum_of_asserted_zeros(node: Any) -> Any:
     """``sum(assert(alloc(0, n), shapes are equal)) -> 0`` over all axes: whatever the shapes are, and where they are not equal"""
     variable = node.inputs[0]
@@ -347,28 +231,26 @@ def local_sum_of_asserted_zeros(node: Any) -> Any:
     return exact_replacement(node, T.constant(0, dtype=node.outputs[0].type.dtype))
 
 
-def _are_rows_and_columns(out: Any, x: Any, y: Any, z: Any, c: Any, d: Any) -> bool:
-    """Whether `z` has examples, inputs and outputs of a layer as dimensions, of which `c` and `d` have all but one each."""
+def _are_rows_and_columns(out: Any, x: Any, y: Any, z: Any) -> bool:
+    """Whether `z` has examples, inputs and outputs of a layer as dimensions, of which `x` and `y` have all but one each."""
+    # The product of two squares of integers may fit where the square of the product has wrapped around.
     return (
-        z.type.ndim == 3
-        and _axes(out.owner.op, 3) == (1, 2)
-        # The product of two squares of integers may fit where the square of the product has wrapped around.
+        _axes(out.owner.op, 3) == (1, 2)
         and z.type.dtype not in T.discrete_dtypes
-        and (tuple(c.owner.op.new_order), tuple(d.owner.op.new_order)) == (("x", 0, 1), (0, "x", 1))
         and x.type.broadcastable[1] == y.type.broadcastable[1]
     )
 
 
-_PRODUCT = P.mul(
-    called("c", applies(DimShuffle, "x", lambda v: v.dimshuffle("x", 0, 1))(x)),
-    called("d", applies(DimShuffle, "y", lambda v: v.dimshuffle(0, "x", 1))(y)),
-)
+def _inserted(*order: Any) -> Any:
+    return applies(DimShuffle, "dimshuffle", lambda v: v.dimshuffle(order), lambda op: tuple(op.new_order) == order)
+
+
 #: The norms of the gradients of each example, without the tensor of all of them.
 local_sumsqr2dot = rewrite(
     "local_sumsqr2dot",
-    [register_specialize, register_stabilize],
+    "specialize stabilize",
     rule(
-        applies(Sum, "sum", Sum((1, 2)))(called("z", P.sqr(_PRODUCT))),
+        applies(Sum, "sum", Sum((1, 2)))(called("z", P.sqr(P.mul(_inserted("x", 0, 1)(x), _inserted(0, "x", 1)(y))))),
         Made("dot(y ** 2, sum(x ** 2, axis=0))",
              lambda x, y, z: T.dot(T.sqr(same_dtype(y, z)), T.sqr(same_dtype(x, z)).sum(axis=0))),
         where=("it is ``sum(sqr(x[None, :, :] * y[:, None, :]), axis=(1, 2))``", _are_rows_and_columns),
@@ -376,45 +258,25 @@ local_sumsqr2dot = rewrite(
 )  # fmt: skip
 
 
-@register_uncanonicalize
-@local_optimizer([T.MaxAndArgmax])
+@rewrites([T.MaxAndArgmax], "uncanonicalize")
 def local_max_and_argmax(node: Any) -> Any:
     """``max_and_argmax(x) -> max(x)`` or ``argmax(x)`` if the other is not used"""
-    maximum, argmax = node.outputs
-    x = node.inputs[0]
-    if not argmax.clients:
-        new = CAReduce(scal.maximum, node.op.axis)(x)
-        if new.type != maximum.type:
-            return False
-        copy_stack_trace(maximum, new)
-        return [new, None]
-    if not maximum.clients:
-        new = T.Argmax(node.op.axis)(x)
-        if new.type != argmax.type:
-            return False
-        copy_stack_trace(argmax, new)
-        return [None, new]
+    for k, op in enumerate((CAReduce(scal.maximum, node.op.axis), T.Argmax(node.op.axis))):
+        if not node.outputs[1 - k].clients:
+            new = exact_replacement(node, op(node.inputs[0]), index=k)
+            return [*[None] * k, *new, *[None] * (1 - k)] if new else False
     return False
 
 
-@register_uncanonicalize
-@local_optimizer([CAReduce, MaxOrMinusInfinity, Sum, Prod])
-def local_reduce_of_dimshuffle(node: Any) -> Any:
+@replaces(applies((CAReduce, MaxOrMinusInfinity, Sum, Prod))(called("y", _DIMSHUFFLE(x))), "uncanonicalize")
+def local_reduce_of_dimshuffle(out: Any, x: Any, y: Any) -> Any:
     """``sum(dimshuffle(x)) -> sum(x)`` of all elements, and ``sum(x.T, axis=0) -> sum(x, axis=1)``"""
-    op = node.op
-    x = node.inputs[0]
-    inner = x.owner
-    if inner is None or not isinstance(inner.op, DimShuffle):
-        return False
-    source = inner.inputs[0]
-    if source.type.ndim == 0 or any(source.type.broadcastable):
-        return False
-    axes, order = _axes(op, x.type.ndim), tuple(inner.op.new_order)
-    if len(axes) == x.type.ndim:
-        new = _with_axis(op, None)(source)
-    else:
-        kept = [o for a, o in enumerate(order) if a not in axes]
-        if "x" in order or kept != sorted(kept):
-            return False
-        new = _with_axis(op, tuple(sorted(order[a] for a in axes)))(source)
-    return exact_replacement(node, new)
+    axes, order = _axes(out.owner.op, y.type.ndim), tuple(y.owner.op.new_order)
+    if x.type.ndim == 0 or any(x.type.broadcastable):
+        return None
+    if len(axes) == y.type.ndim:
+        return _with_axis(out.owner.op, None)(x)
+    kept = [o for a, o in enumerate(order) if a not in axes]
+    if "x" in order or kept != sorted(kept):
+        return None
+    return _with_axis(out.owner.op, tuple(sorted(order[a] for a in axes)))(x)

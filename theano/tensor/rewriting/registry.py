@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from theano.gof.rewriting.local import local_optimizer
 from theano.gof.rewriting.stages import local_useless, optdb
 
 
@@ -67,3 +68,50 @@ register_stabilize = _registrar("stabilize")
 register_specialize = _registrar("specialize")
 register_uncanonicalize = _registrar("uncanonicalize")
 register_specialize_device = _registrar("specialize_device")
+
+
+def registrars(stages: str) -> list[Callable[..., Any]]:
+    """Return what registers a rewrite in stages.
+
+    Parameters
+    ----------
+    stages : str
+        Their names, each with its tags behind colons.
+
+    Examples
+    --------
+    >>> in_canonicalize, in_useless = registrars("canonicalize:fast_compile useless")
+    >>> in_useless is register_useless
+    True
+    """
+    pairs = [stage.split(":") for stage in stages.split()]
+    return [globals()[f"register_{name}"](*tags) if tags else globals()[f"register_{name}"] for name, *tags in pairs]
+
+
+def rewrites(tracks: Any, stages: str, **options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Decorator that makes a rewrite of a function of a node, and registers it.
+
+    Parameters
+    ----------
+    tracks, **options
+        As for :func:`theano.gof.local_optimizer`.
+    stages : str
+        As for `registrars`.
+
+    Examples
+    --------
+    >>> from theano.tensor import abs_, dscalar
+    >>> @rewrites([abs_], "")
+    ... def local_my_abs(node):
+    ...     return [x] if (x := node.inputs[0]).owner is not None and x.owner.op == abs_ else False
+    >>> local_my_abs.transform(abs(abs(dscalar())).owner)
+    [Elemwise{abs_,no_inplace}.0]
+    """
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        result = local_optimizer(tracks, **options)(function)
+        for register in registrars(stages):
+            register(result)
+        return result
+
+    return decorate

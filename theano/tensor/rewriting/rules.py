@@ -15,10 +15,11 @@ import numpy as np
 from theano.gof.graph import Constant
 from theano.gof.rewriting import rules
 from theano.gof.rewriting.index import Form
-from theano.gof.rewriting.match import Applied, Either, Found, Named, Number, Only, Part, Rest, Scope, in_any_order
-from theano.gof.rewriting.rules import Made, Otherwise, rewrite
+from theano.gof.rewriting.match import ANYTHING, Applied, Either, Found, Named, Number, Only, Part, Rest, Scope, in_any_order
+from theano.gof.rewriting.rules import Made, Otherwise
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
+from theano.tensor.rewriting.registry import registrars
 from theano.tensor.rewriting.terms import (
     as_scalar_constant,
     constant_like,
@@ -35,8 +36,8 @@ from theano.tensor.rewriting.terms import (
 )
 
 __all__ = [
-    "SAME_TYPE", "Made", "Otherwise", "P", "a", "among", "applies", "b", "c", "called", "d", "number", "once", "rest", "rewrite",
-    "rule", "times", "w", "x", "y", "z",
+    "SAME_TYPE", "Made", "Otherwise", "P", "Rest", "a", "among", "applies", "b", "c", "called", "d", "number", "once", "replaces",
+    "rest", "rewrite", "rule", "times", "w", "x", "y", "z",
 ]  # fmt: skip
 
 
@@ -181,9 +182,6 @@ class _Multiple(_Arithmetic, Part):
         return f"-{self.name}" if self.factor == -1 else f"{self.factor} * {self.name}"
 
 
-NO_SCOPE = Scope()
-
-
 class _Language:
     """The Ops of `theano.tensor`, by their names, to be applied to patterns."""
 
@@ -197,8 +195,8 @@ def applies(op: Any, name: str | None = None, example: Any = None, which: Any = 
 
     Parameters
     ----------
-    op : Op or type
-        The Op, or a class of Ops, of which it is all but those of derived ones.
+    op : Op, type or tuple of them
+        The Op, or a class of Ops, of which it is all but those of derived ones; one of several.
     name : str, optional
         How it is written; by default as the Op or the class is called.
     example : Op or callable, optional
@@ -215,6 +213,9 @@ def applies(op: Any, name: str | None = None, example: Any = None, which: Any = 
     >>> identity.transform(m.T.T.owner, identity.roots[0])
     [m]
     """
+    if isinstance(op, tuple):
+        each = [applies(one, name, example, which) for one in op]
+        return lambda *inputs: Either(*[make(*inputs) for make in each])
     label = name or getattr(op, "name", None) or getattr(op, "__name__", None)
     any_order = isinstance(op, Elemwise) and op.scalar_op.commutative
 
@@ -266,7 +267,8 @@ def once(part: Any) -> Any:
     >>> [identity.transform(out.owner, identity.roots[0]) for out in outs[:2]]
     [[v], False]
     """
-    part.once = True
+    for each in _ways_of(part):
+        each.once = True
     return part
 
 
@@ -286,8 +288,13 @@ def called(name: str, part: Any) -> Any:
     >>> identity.transform(abs(T.exp(T.dscalar())).owner, identity.roots[0])
     [Elemwise{exp,no_inplace}.0]
     """
-    part.known_as = name
+    for each in _ways_of(part):
+        each.known_as = name
     return part
+
+
+def _ways_of(part: Any) -> Sequence[Any]:
+    return part.options if isinstance(part, Either) else (part,)
 
 
 def times(factor: float, part: Any) -> Any:
@@ -390,20 +397,19 @@ class rule(rules.Rule):  # noqa: N801
 
     def __init__(self, before: Any, after: Any, kinds: str = "", where: tuple[str, Callable[..., Any]] | None = None):
         super().__init__(before, after if isinstance(after, Part) else _Number(after), kinds, where)
+        self.casts = self.KINDS[kinds][4]
 
     def scope(self, node: Any) -> Scope | None:
-        if not self.kinds:
-            return NO_SCOPE
         _, accepts, operations, leaves, _ = self.KINDS[self.kinds]
         out = node.outputs[0]
         if not accepts(out):
             return None
-        return Scope(out.type.dtype, leaves) if operations else NO_SCOPE
+        return Scope(out.type.dtype, leaves) if operations else ANYTHING
 
     def replaced(self, node: Any, found: Found) -> Any:
         out = node.outputs[0]
-        known = self.known(found, out.type.dtype)
-        if known is None:
+        known = self.known(found, out.type.dtype) if self.casts else found
+        if known is None or len(node.outputs) > 1:
             return False
         if isinstance(self.after, Number):
             return replacement(node, constant_of(np.asarray(self.after.value, dtype=out.type.dtype)))
@@ -411,17 +417,78 @@ class rule(rules.Rule):  # noqa: N801
         if new is None:
             return False
         # What is there already keeps its own stack trace.
-        return [new] if new.type == out.type and any(new is v for v in known.values()) else replacement(node, new)
+        return [new] if hasattr(new, "fgraph") and new.type == out.type else replacement(node, new)
 
     def known(self, found: Found, dtype: str) -> Found | None:
-        """What was found, in `dtype` where the kind says so; None if that would drop imaginary parts."""
-        if not self.KINDS[self.kinds][4]:
-            return found
+        """What was found, in `dtype`; None if that would drop imaginary parts."""
         if any(v.type.dtype in T.complex_dtypes and dtype not in T.complex_dtypes for v in _variables(found)):
             return None
         return {
             name: tuple(T.cast(r, dtype) for r in v) if isinstance(v, tuple) else T.cast(v, dtype) for name, v in found.items()
         }
+
+
+def rewrite(name: str, stages: Any, *each: Any) -> rules.Rewrite:
+    """Make a local optimizer of rules, which are tried in turn; see :func:`theano.gof.rewriting.rules.rewrite`.
+
+    Parameters
+    ----------
+    name : str
+        Under which it is registered, chosen and left out.
+    stages : str or iterable of callable
+        Where it is registered: names as for :func:`theano.tensor.rewriting.registry.registrars`, or such functions.
+    *each : Rule or Otherwise
+        The first one that fits is taken.
+
+    Examples
+    --------
+    >>> local_sqr_sqrt, v = rewrite("local_sqr_sqrt", "", rule(P.sqrt(P.sqr(x)), P.abs_(x), "floats")), T.dscalar("v")
+    >>> local_sqr_sqrt.transform(T.sqrt(T.sqr(v)).owner)
+    [Elemwise{abs_,no_inplace}.0]
+    >>> rules.TABLE.pop("local_sqr_sqrt") is local_sqr_sqrt
+    True
+    """
+    return rules.rewrite(name, registrars(stages) if isinstance(stages, str) else stages, *each)
+
+
+def replaces(before: Any, stages: str) -> Callable[[Callable[..., Any]], rules.Rewrite]:
+    """Decorator that makes a rewrite of a function of what a pattern finds, where an identity does not say enough.
+
+    Parameters
+    ----------
+    before : Part or sequence of Part
+        What is looked for, or several such things.
+    stages : str
+        Where the rewrite is registered, under the name of the function: as for
+        :func:`theano.tensor.rewriting.registry.registrars`.
+
+    Returns
+    -------
+    callable
+        The decorator. Parameters of the function are names of the pattern, or ``out``: what is replaced. What it returns takes
+        the place of that as for a `rule`; None leaves it where it is.
+
+    Examples
+    --------
+    >>> @replaces(P.sqr(called("y", P.mul(rest))), "")
+    ... def local_sqr_of_product(y, rest):
+    ...     return T.mul(*map(T.sqr, rest)) if y.ndim == 0 else None
+    >>> u, v = T.dscalars("u", "v")
+    >>> [new] = local_sqr_of_product.transform(T.sqr(u * v).owner)
+    >>> T.pprint(new)
+    '(sqr(u) * sqr(v))'
+    """
+    parts = (before,) if isinstance(before, Part) else before
+
+    def decorate(function: Callable[..., Any]) -> rules.Rewrite:
+        made = Made(function.__doc__ or "", function)
+        result = rules.Rewrite(function.__name__, [rule(part, made) for part in parts])
+        result.__doc__, result.__module__ = function.__doc__, function.__module__
+        for register in registrars(stages):
+            register(result)
+        return result
+
+    return decorate
 
 
 def _variables(found: Found) -> list[Any]:
@@ -532,7 +599,7 @@ class among(rule):  # noqa: N801
     def replaced(self, node: Any, found: Found) -> Any:
         out = node.outputs[0]
         dtype = out.type.dtype
-        known = self.known(found, dtype)
+        known = self.known(found, dtype) if self.casts else found
         if known is None:
             return False
         top, bottom = ([p.build(known, lambda value: constant_like(value, out)) for p in side] for side in _sides(self.after))

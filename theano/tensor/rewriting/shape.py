@@ -17,17 +17,13 @@ import numpy as np
 from theano.configdefaults import config
 from theano.gof import toolbox
 from theano.gof.graph import Constant, Variable
-from theano.gof.opt import Optimizer, copy_stack_trace, local_optimizer
+from theano.gof.opt import Optimizer, copy_stack_trace
 from theano.gof.rewriting.stages import optdb
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
-from theano.tensor.rewriting.registry import (
-    register_canonicalize,
-    register_specialize,
-    register_useless,
-)
-from theano.tensor.rewriting.rules import Made, applies, rewrite, rule, x
-from theano.tensor.rewriting.terms import exact_replacement, lengths_of, same_dimension
+from theano.tensor.rewriting.registry import rewrites
+from theano.tensor.rewriting.rules import Made, applies, replaces, rewrite, rule, x
+from theano.tensor.rewriting.terms import lengths_of, same_dimension
 from theano.tensor.shapes import Shape, Shape_i, shape_i  # noqa: F401
 from theano.tensor.slicing import Subtensor
 from theano.tensor.type import tensor_type
@@ -189,10 +185,8 @@ class ShapeFeature(toolbox.Feature):
             i_shapes = [known[i] if i in known else self.shape_tuple(i) for i in node.inputs]
             try:
                 o_shapes = node.op.infer_shape(node, i_shapes)
-            except T.ShapeError:
-                o_shapes = None
-            except NotImplementedError:
-                o_shapes = None
+            except (T.ShapeError, NotImplementedError):
+                pass
             except Exception as e:
                 message = (
                     f"Failed to infer_shape from Op {node.op}.\nInput shapes: {i_shapes}\n"
@@ -201,19 +195,16 @@ class ShapeFeature(toolbox.Feature):
                 if config.on_shape_error == "raise":
                     raise Exception(message) from e
                 _logger.warning(message)
-                o_shapes = None
-        if o_shapes is None:
-            o_shapes = [None if not hasattr(o.type, "ndim") else self.shape_tuple(o) for o in node.outputs]
-            opaque = True
-        else:
-            opaque = False
-            if not isinstance(o_shapes, list | tuple):
-                raise Exception(f"infer_shape of {node} should return a list, not {type(o_shapes)}")
-            if len(o_shapes) != len(node.outputs):
-                raise Exception(
-                    f'The infer_shape method for the Op "{node.op}" returned a list with the wrong number of '
-                    f"element: len(o_shapes) = {len(o_shapes)}  != len(node.outputs) = {len(node.outputs)}"
-                )
+        opaque = o_shapes is None
+        if opaque:
+            o_shapes = [self.shape_tuple(o) for o in node.outputs]
+        elif not isinstance(o_shapes, list | tuple):
+            raise Exception(f"infer_shape of {node} should return a list, not {type(o_shapes)}")
+        elif len(o_shapes) != len(node.outputs):
+            raise Exception(
+                f'The infer_shape method for the Op "{node.op}" returned a list with the wrong number of '
+                f"element: len(o_shapes) = {len(o_shapes)}  != len(node.outputs) = {len(node.outputs)}"
+            )
         base: frozenset[Variable] = frozenset()
         if not opaque:
             for i in node.inputs:
@@ -466,13 +457,11 @@ optdb.register("ShapeOpt", ShapeOptimizer(), 0.1, "fast_run", "fast_compile")
 optdb.register("UnShapeOpt", UnShapeOptimizer(), 10)
 
 
-@register_specialize
-@register_canonicalize
-@local_optimizer([Shape])
-def local_shape_to_shape_i(node: Any) -> Any:
+@replaces(applies(Shape)(x), "specialize canonicalize")
+def local_shape_to_shape_i(out: Any, x: Any) -> Any:
     """``shape(x) -> MakeVector(the dimensions of x)``"""
-    shape = lengths_of(node, node.inputs[0])
-    return False if shape is None else exact_replacement(node, feature_make_vector(shape))
+    shape = lengths_of(out.owner, x)
+    return None if shape is None else feature_make_vector(shape)
 
 
 def feature_make_vector(dimensions: Sequence[Any]) -> Any:
@@ -491,9 +480,7 @@ def feature_make_vector(dimensions: Sequence[Any]) -> Any:
     return T.MakeVector("int64")(*dimensions) if dimensions else T.constant(np.zeros(0, dtype="int64"))
 
 
-@register_specialize
-@register_canonicalize
-@local_optimizer([Shape_i])
+@rewrites([Shape_i], "specialize canonicalize")
 def local_shape_i_lift(node: Any) -> Any:
     """``f(x).shape[i] -> the dimension in terms of the shapes of the inputs``
 
@@ -519,9 +506,7 @@ def _traced(node: Any, dimension: Any) -> Any:
     return dimension
 
 
-@register_specialize
-@register_canonicalize
-@local_optimizer([Shape_i])
+@rewrites([Shape_i], "specialize canonicalize")
 def local_track_shape_i(node: Any) -> Any:
     """``Shape_i(x) -> Shape_i(y)`` where `x` was replaced by `y`."""
     feature = getattr(getattr(node, "fgraph", None), "shape_feature", None)
@@ -538,7 +523,7 @@ def local_track_shape_i(node: Any) -> Any:
 
 local_shape_i_of_constant = rewrite(
     "local_shape_i_of_constant",
-    [register_useless, register_canonicalize],
+    "useless canonicalize",
     rule(
         applies(Shape_i, "length", Shape_i(0))(x),
         Made("its length", lambda out, x: T.constant(x.data.shape[out.owner.op.i], dtype="int64")),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano.gof.opt import local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.nnet.sigm import sigmoid
-from theano.tensor.rewriting.registry import register_specialize, register_stabilize
+from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.terms import as_scalar_constant, replacement, same_expression, signed
 
 
@@ -60,9 +59,7 @@ def _numerator(term: Any, sigmoids: list[tuple[int, tuple[Any, bool]]]) -> tuple
     return (T.neg(term) if negated else term), None
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.mul], among_inputs=[sigmoid, T.sub], needs=[sigmoid])
+@rewrites([T.mul], "stabilize specialize", among_inputs=[sigmoid, T.sub], needs=[sigmoid])
 def local_sigmoid_quotients(node: Any) -> Any:
     """``(a / sigmoid(x) + b / (1 - sigmoid(x))) * sigmoid(x) * sigmoid(-x) -> a * sigmoid(-x) + b * sigmoid(x)``
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from theano.gof.opt import local_optimizer
 from theano.scalar import compound, explog
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise, MaxOrMinusInfinity, Sum
-from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize
+from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import Made, P, c, d, number, once, rest, rewrite, rule, x
 from theano.tensor.rewriting.terms import (
     argument_of,
@@ -56,7 +55,7 @@ OPPOSITES = ("`d` is `-c`", lambda c, d: as_scalar_constant(c) == -as_scalar_con
 
 local_log1p = rewrite(
     "local_log1p",
-    [register_stabilize, register_specialize],
+    "stabilize specialize",
     rule(P.log(P.sub(1, x)), Made("log1p(-x)", lambda out, x: T.log1p(T.neg(same_dtype(x, out.owner.inputs[0]))))),
     rule(P.log(P.add(1, rest)), Made("log1p(...)", _log1p_of_sum), where=("no other term is constant", _has_no_constant)),
     rule(P.log(-(x - 1)), P.log1p(P.neg(x)), "floats", where=NO_CONSTANT),
@@ -64,9 +63,7 @@ local_log1p = rewrite(
 )
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log])
+@rewrites([T.log], "stabilize specialize")
 def local_log_add(node: Any) -> Any:
     """``log(exp(x) + exp(y)) -> max(x, y) + log1p(exp(-|x - y|))``, also for three or four terms one after another, and
     for more ``max + log(sum(exp(term - max)))``
@@ -122,7 +119,7 @@ def of_opposites(v: Any, op: Any) -> Any:
 
 local_log_of_opposites = rewrite(
     "local_log_of_opposites",
-    [register_canonicalize, register_stabilize, register_specialize],
+    "canonicalize stabilize specialize",
     rule(P.log(P.add(P.exp(x), P.exp(-x))), P.log(P.cosh(x)) + LOG_2, "floats"),
     rule(P.log(P.sub(P.exp(x), P.exp(-x))), P.log(P.sinh(x)) + LOG_2, "floats"),
     rule(P.log(P.sub(P.exp(-x), P.exp(x))), P.log(P.sinh(-x)) + LOG_2, "floats"),
@@ -181,9 +178,7 @@ def _less_its_max(x: Any) -> bool:
     return False
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log])
+@rewrites([T.log], "stabilize specialize")
 def local_log_sum_exp(node: Any) -> Any:
     """``log(sum(exp(x), axis)) -> max(x, axis) + log(sum(exp(x - max(x, axis)), axis))``"""
     total, order = _sum_of(node.inputs[0])
@@ -204,7 +199,7 @@ def local_log_sum_exp(node: Any) -> Any:
 
 local_expm1 = rewrite(
     "local_expm1",
-    [register_specialize, register_stabilize, register_canonicalize],
+    "specialize stabilize canonicalize",
     rule(P.exp(x) - 1, P.expm1(x), "reals"),
     rule(1 - P.exp(x), -P.expm1(x), "reals"),
     rule(P.expm1(x) + 1, P.exp(x), "reals"),
@@ -213,7 +208,7 @@ local_expm1 = rewrite(
 
 local_one_minus_erf = rewrite(
     "local_one_minus_erf",
-    [register_canonicalize, register_stabilize, register_specialize],
+    "canonicalize stabilize specialize",
     rule(1 - P.erf(x), P.erfc(x), "reals"),
     rule(P.erf(x) - 1, -P.erfc(x), "reals"),
     rule(1 + P.erf(x), P.erfc(-x), "reals"),
@@ -229,7 +224,7 @@ local_one_minus_erf = rewrite(
 
 local_one_minus_erfc = rewrite(
     "local_one_minus_erfc",
-    [register_canonicalize, register_stabilize, register_specialize],
+    "canonicalize stabilize specialize",
     rule(1 - P.erfc(x), P.erf(x), "reals"),
     rule(P.erfc(x) - 1, -P.erf(x), "reals"),
     rule(P.sub(1, 0.5 * P.erfc(x)), 0.5 * P.erfc(-x), "floats"),
@@ -239,20 +234,18 @@ local_one_minus_erfc = rewrite(
 
 local_one_minus_cos = rewrite(
     "local_one_minus_cos",
-    [register_stabilize, register_specialize],
+    "stabilize specialize",
     rule(1 - once(P.cos(x)), 2 * P.sqr(P.sin(0.5 * x)), "floats"),
     rule(once(P.cos(x)) - 1, -2 * P.sqr(P.sin(0.5 * x)), "floats"),
 )
 
 
-local_log_sqrt = rewrite(
-    "local_log_sqrt", [register_stabilize, register_specialize], rule(P.log(P.sqrt(x)), 0.5 * P.log(x), "floats")
-)
+local_log_sqrt = rewrite("local_log_sqrt", "stabilize specialize", rule(P.log(P.sqrt(x)), 0.5 * P.log(x), "floats"))
 
 
 local_log_pow = rewrite(
     "local_log_pow",
-    [register_canonicalize("local_log_prod_sqr"), register_specialize("local_log_prod_sqr")],
+    "canonicalize:local_log_prod_sqr specialize:local_log_prod_sqr",
     rule(P.log(x**2), 2 * P.log(x), "floats", where=("`x` cannot be negative", _is_positive)),
     rule(P.log(x**2), 2 * P.log(P.abs_(x)), "floats"),
     rule(P.log(P.pow(x, c)), c * P.log(P.abs_(x)), "floats", where=("`c` is even, not 0, `x` may be negative", _is_even_power)),

@@ -9,17 +9,11 @@ from typing import Any
 import numpy as np
 
 from theano.gof.graph import Constant
-from theano.gof.opt import local_optimizer
 from theano.scalar import compound
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
 from theano.tensor.nnet.sigm import sigmoid
-from theano.tensor.rewriting.registry import (
-    register_canonicalize,
-    register_specialize,
-    register_stabilize,
-    register_uncanonicalize,
-)
+from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import SAME_TYPE, P, among, applies, once, rest, rewrite, rule, times, x
 from theano.tensor.rewriting.stability_log import LOG_1_MINUS_EXP, LOG_EXPM1, SIGMOID, SOFTPLUS, STAGES
 from theano.tensor.rewriting.terms import (
@@ -252,10 +246,9 @@ def _is_needed_beside(node: Any) -> Any:
     return counts
 
 
-@register_canonicalize
-@register_stabilize
-@register_specialize
-@local_optimizer([T.sub, T.add], among_inputs=[sigmoid, T.tanh, *_PRODUCTS], needs=[sigmoid, T.tanh])
+@rewrites(
+    [T.sub, T.add], "canonicalize stabilize specialize", among_inputs=[sigmoid, T.tanh, *_PRODUCTS], needs=[sigmoid, T.tanh]
+)
 def local_complements(node: Any) -> Any:
     """``a - a * tanh(x) -> 2 * a * sigmoid(-2 * x)``, ``a - a * tanh(x) ** 2 -> 4 * a * sigmoid_slope(2 * x)``,
     and ``a - a * sigmoid(x) -> a * sigmoid(-x)``, where the function is needed for nothing else
@@ -272,8 +265,7 @@ def local_complements(node: Any) -> Any:
     return _summed(node, _complement)
 
 
-@register_specialize
-@local_optimizer([T.sub, T.add], among_inputs=[sigmoid, *_PRODUCTS], needs=[sigmoid, T.tanh])
+@rewrites([T.sub, T.add], "specialize", among_inputs=[sigmoid, *_PRODUCTS], needs=[sigmoid, T.tanh])
 def local_difference_of_sigmoids(node: Any) -> Any:
     """``a * sigmoid(x) - a * sigmoid(-x) -> a * tanh(x / 2)`` and ``a - 2 * a * sigmoid(x) -> -a * tanh(x / 2)``
 
@@ -322,9 +314,7 @@ local_quotient_of_complements = rewrite(
 
 _SQUARE = P.mul(1 + P.exp(x), 1 + P.exp(x))
 local_inv_sqr_1_plus_exp = rewrite(
-    "local_inv_sqr_1_plus_exp",
-    STAGES,
-    among(1 / _SQUARE, P.sqr(SIGMOID(MINUS_X)), "reals", seen=[T.sqr, T.mul]),
+    "local_inv_sqr_1_plus_exp", STAGES, among(1 / _SQUARE, P.sqr(SIGMOID(MINUS_X)), "reals", seen=[T.sqr, T.mul])
 )
 
 
@@ -338,7 +328,7 @@ local_exp_times_sigmoids = rewrite(
 
 local_sigmoid_slope = rewrite(
     "local_sigmoid_slope",
-    [register_uncanonicalize],
+    "uncanonicalize",
     rule(P.mul(once(SIGMOID(x)), once(SIGMOID(MINUS_X)), rest), P.mul(rest, SLOPE(x)), "reals"),
 )
 

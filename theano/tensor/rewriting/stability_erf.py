@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 
 from theano import scalar
-from theano.gof.opt import local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
 from theano.tensor.rewriting import terms as _terms
-from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize
+from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import P, among, applies, number, rewrite, rule, times, x
 from theano.tensor.rewriting.terms import is_elemwise, replacement, signed
 
@@ -24,7 +23,7 @@ erfc_rate = Elemwise(scalar.special.erfc_rate, name="erfc_rate")
 erfc_rate_excess = Elemwise(scalar.special.erfc_rate_excess, name="erfc_rate_excess")
 erfc_rate_slope = Elemwise(scalar.special.erfc_rate_slope, name="erfc_rate_slope")
 
-_STAGES = [register_stabilize, register_specialize]
+_STAGES = "stabilize specialize"
 _BELL, _X_BELL, _RATE = map(applies, (exp_minus_square, x_exp_minus_square, erfc_rate))
 _RATES = (scalar.special.ErfcRate, scalar.special.Erfcx)
 _PRODUCTS = (scalar.arithmetic.Mul, scalar.arithmetic.Sqr, scalar.arithmetic.Neg)
@@ -32,9 +31,7 @@ _PRODUCTS = (scalar.arithmetic.Mul, scalar.arithmetic.Sqr, scalar.arithmetic.Neg
 _TERMS = 8
 
 
-local_erf_of_negative = rewrite(
-    "local_erf_of_negative", [register_canonicalize, register_specialize], rule(P.erf(-x), P.neg(P.erf(x)))
-)
+local_erf_of_negative = rewrite("local_erf_of_negative", "canonicalize specialize", rule(P.erf(-x), P.neg(P.erf(x))))
 
 
 local_log_erfc = rewrite(
@@ -71,14 +68,10 @@ local_grad_log_erfc_neg = rewrite(
 )
 
 
-local_product_with_inverse_erfc = rewrite(
-    "local_product_with_inverse_erfc", _STAGES, *_with_rates(T.mul, (T.inv, T.true_div))
-)
+local_product_with_inverse_erfc = rewrite("local_product_with_inverse_erfc", _STAGES, *_with_rates(T.mul, (T.inv, T.true_div)))
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.add, T.sub], among_inputs=[T.mul], needs=[erfc_rate, T.erfcx])
+@rewrites([T.add, T.sub], "stabilize specialize", among_inputs=[T.mul], needs=[erfc_rate, T.erfcx])
 def local_erfc_rate_less_x(node: Any) -> Any:
     """``y * sqr(erfc_rate(x)) - y * x * erfc_rate(x) -> y * erfc_rate_slope(x)``, as in the second derivative of
     ``log(erfc(x))``, and ``2 * x * erfcx(x) - 2 / sqrt(pi) -> -2 * erfcx_slope(x)``, the derivative of ``exp(x ** 2) * erfc(x)``

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from theano.gof.opt import local_optimizer
 from theano.scalar import compound
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise, Sum
 from theano.tensor.nnet.sigm import sigmoid, softplus
 from theano.tensor.nnet.softmax import Softmax, SoftmaxWithBias, logsoftmax_op, softmax_op
-from theano.tensor.rewriting.registry import register_specialize, register_stabilize
+from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import P, applies, once, rewrite, rule, x, y
 from theano.tensor.rewriting.stability import LOG_2, _less_its_max, _sum_of, largest, log_cosh, of_opposites
 from theano.tensor.rewriting.terms import (
@@ -33,7 +32,7 @@ log_1_minus_exp = Elemwise(compound.log_1_minus_exp, name="log_1_minus_exp")
 log_expm1 = Elemwise(compound.log_expm1, name="log_expm1")
 logit = Elemwise(compound.logit, name="logit")
 
-STAGES = [register_stabilize, register_specialize]
+STAGES = "stabilize specialize"
 LOG_COSH, LOG_1_MINUS_TANH, LOG_1_MINUS_EXP = map(applies, (log_cosh, log_1_minus_tanh, log_1_minus_exp))
 LOG_EXPM1, LOGIT, SIGMOID, SOFTPLUS = map(applies, (log_expm1, logit, sigmoid, softplus))
 
@@ -97,9 +96,7 @@ def _is_positive(v: Any, depth: int = 4) -> bool:
     )
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log])
+@rewrites([T.log], "stabilize specialize")
 def local_log_of_product(node: Any) -> Any:
     """``log(c * f(x) / y) -> log(c / y) + log(f(x))`` for functions f whose logarithm is stable: exp, erfc, cosh, sigmoid,
     sinh, softmax and sums of exponentials
@@ -161,9 +158,7 @@ local_log_1_minus_half_erfc = rewrite(
 )
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log])
+@rewrites([T.log], "stabilize specialize")
 def local_log_sum_weighted_exp(node: Any) -> Any:
     """``log(sum(w * exp(x))) -> m + log(sum(w * exp(x - m)))``, m the maximum of the `x` whose `w` is not 0; also for
     ``log(w1 * exp(x1) + w2 * exp(x2))``
@@ -219,9 +214,7 @@ local_log_1_minus_tanh = rewrite(
 #: Below 0 gamma changes its sign at each whole number.
 GAMMA_IS_POSITIVE = P.or_(P.ge(x, 0), P.and_(P.eq(P.mod(P.floor(x), 2), 0), P.neq(P.floor(x), x)))
 local_log_gamma = rewrite(
-    "local_log_gamma",
-    STAGES,
-    rule(P.log(P.gamma(x)), P.switch(GAMMA_IS_POSITIVE, P.gammaln(x), np.nan), "floats"),
+    "local_log_gamma", STAGES, rule(P.log(P.gamma(x)), P.switch(GAMMA_IS_POSITIVE, P.gammaln(x), np.nan), "floats")
 )
 
 

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 
 from theano.gof.graph import Constant
-from theano.gof.opt import copy_stack_trace, local_optimizer
+from theano.gof.opt import copy_stack_trace
 from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Sum
 from theano.tensor.nnet.rewriting import _softmax_along, _summed_axes, _unshifted
 from theano.tensor.nnet.sigm import sigmoid
-from theano.tensor.rewriting.registry import register_specialize, register_stabilize
+from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import Otherwise, P, among, rewrite, x, y
 from theano.tensor.rewriting.stability import _less_its_max, largest
 from theano.tensor.rewriting.stability_log import _TERMS, _share_a_shift, finite, masked, weighted_exponential
@@ -142,8 +142,7 @@ def _power(v: Any) -> tuple[Any, int]:
     return (base, exponent) if same else (v, 1)
 
 
-@register_specialize
-@local_optimizer([T.true_div], among_inputs=[T.sqr, T.pow, T.mul, T.neg])
+@rewrites([T.true_div], "specialize", among_inputs=[T.sqr, T.pow, T.mul, T.neg])
 def local_quotient_of_powers(node: Any) -> Any:
     """``c * x / sqr(x) -> c / x``, and so for other whole powers, which overflow before their quotient does"""
     top, under = fraction(node.inputs[0])
@@ -212,12 +211,10 @@ def _quotients(at: Any, seen: Sequence[Any] = ()) -> list[Any]:
     ]
 
 
-local_quotient_of_exponentials = rewrite(
-    "local_quotient_of_exponentials", [register_stabilize, register_specialize], *_quotients(T.true_div)
-)
+local_quotient_of_exponentials = rewrite("local_quotient_of_exponentials", "stabilize specialize", *_quotients(T.true_div))
 
 
 # Where the quotient is needed elsewhere too.
 local_product_with_quotient = rewrite(
-    "local_product_with_quotient", [register_stabilize, register_specialize], *_quotients(T.mul, (T.inv, T.true_div))
+    "local_product_with_quotient", "stabilize specialize", *_quotients(T.mul, (T.inv, T.true_div))
 )

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from theano.gof.opt import local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
 from theano.tensor.nnet.sigm import sigmoid, softplus
-from theano.tensor.rewriting.registry import register_specialize, register_stabilize
+from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.stability import log_cosh
 from theano.tensor.rewriting.stability_complement import sigmoid_slope
 from theano.tensor.rewriting.stability_log import log_1_minus_tanh
@@ -416,8 +415,7 @@ def _worth(v: Any) -> _Tree | None:
     return tree if private and all(map(_is_of_functions, tree.nodes)) and tree.choose(False) else None
 
 
-@register_specialize
-@local_optimizer([T.mul, T.true_div, T.inv, T.add, T.sub, T.neg], among_inputs=list(_OPERATIONS), needs=list(_FUNCTIONS))
+@rewrites([T.mul, T.true_div, T.inv, T.add, T.sub, T.neg], "specialize", among_inputs=list(_OPERATIONS), needs=list(_FUNCTIONS))
 def local_rational_function_of_exp(node: Any) -> Any:
     """``a * exp(x) / (1 + exp(x)) - a * exp(x) ** 2 / (1 + exp(x)) ** 2 -> a * sigmoid_slope(x)`` and so for all that is a
     rational function of ``exp(x)``, with tanh, sigmoid, sinh and cosh, as second derivatives are
@@ -463,9 +461,7 @@ def local_rational_function_of_exp(node: Any) -> Any:
     return replacement(node, T.add(*terms) if len(terms) > 1 else terms[0])
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.log, T.log1p], among_inputs=[*_OPERATIONS, sigmoid_slope], needs=list(_FUNCTIONS))
+@rewrites([T.log, T.log1p], "stabilize specialize", among_inputs=[*_OPERATIONS, sigmoid_slope], needs=list(_FUNCTIONS))
 def local_log_of_rational_function_of_exp(node: Any) -> Any:
     """``log(a * exp(x) / (1 + exp(x)) ** 2) -> log(a) - softplus(x) - softplus(-x)`` and ``log((1 - tanh(x)) / 2) ->
     -softplus(2 * x)``, the function of `x` being positive

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from theano.gof.opt import local_optimizer
 from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Sum
 from theano.tensor.nnet.rewriting import _along, _summed_axes, _unshifted
 from theano.tensor.nnet.softmax import LogSoftmaxGrad, SoftmaxGrad, is_softmax, logsoftmax_grad, softmax_grad, softmax_op
-from theano.tensor.rewriting.registry import register_canonicalize
+from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.terms import argument_of, opened, quotient, repeated_constant, replacement
 
 _Fraction = tuple[list[Any], list[Any]]
@@ -92,8 +91,7 @@ def _negative_mean(term: _Fraction) -> Any:
     return None
 
 
-@register_canonicalize
-@local_optimizer([T.add, T.mul], among_inputs=[T.true_div, T.add], needs=[T.exp])
+@rewrites([T.add, T.mul], "canonicalize", among_inputs=[T.true_div, T.add], needs=[T.exp])
 def local_grad_of_softmax_by_hand(node: Any) -> Any:
     """``g * e / s - e * sum(g * e) / s ** 2 -> softmax_grad(g, softmax(x))`` and ``g - e * sum(g) / s ->
     logsoftmax_grad(g, softmax(x))``, of ``e = exp(x)`` and ``s = sum(e, axis, keepdims=True)``
@@ -160,8 +158,7 @@ def _gradient(e: Any, axis: int, h: _Fraction, total: Any) -> Any:
     return _along(lambda g_rows, rows: op(g_rows, softmax_op(rows)), axis, T.cast(g, dtype), x)
 
 
-@register_canonicalize
-@local_optimizer([T.add], among_inputs=[T.mul], needs=[T.eq])
+@rewrites([T.add], "canonicalize", among_inputs=[T.mul], needs=[T.eq])
 def local_grad_through_maximum(node: Any) -> Any:
     """``d + c * eq(x, y) * sum(d, axis, keepdims=True) -> d`` for the gradient `d` of a softmax, of which the sums are 0, and
     ``a * eq(x, y) + b - a * eq(x, y) -> b``: what the gradient of a softmax, that is the same for any shift, has of the maximum

@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from theano.gof.graph import Constant
-from theano.gof.opt import local_optimizer
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
-from theano.tensor.rewriting.registry import register_specialize, register_stabilize
+from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import P, rewrite, rule, x, y, z
 from theano.tensor.rewriting.stability_log import _has_stable_log
 from theano.tensor.rewriting.terms import (
@@ -31,7 +30,7 @@ def _has_stable_branch(out: Any, x: Any, y: Any) -> bool:
 
 local_log_of_switch = rewrite(
     "local_log_of_switch",
-    [register_stabilize, register_specialize],
+    "stabilize specialize",
     rule(
         P.log(P.switch(z, x, y)),
         P.switch(z, P.log(x), P.log(y)),
@@ -40,9 +39,7 @@ local_log_of_switch = rewrite(
 )
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.switch])
+@rewrites([T.switch], "stabilize specialize")
 def local_switch_of_same_condition(node: Any) -> Any:
     """``switch(c, f(switch(c, x, y)), z) -> switch(c, f(x), z)`` for an elementwise f, and so in the other branch"""
     condition, *branches = node.inputs
@@ -69,9 +66,7 @@ def _chosen(v: Any, condition: Any, branch: int, depth: int) -> Any:
     return new if new.type == v.type else None
 
 
-@register_stabilize
-@register_specialize
-@local_optimizer([T.mul, T.true_div], among_inputs=[T.switch, T.mul], needs=[T.switch])
+@rewrites([T.mul, T.true_div], "stabilize specialize", among_inputs=[T.switch, T.mul], needs=[T.switch])
 def local_switch_of_cancelled(node: Any) -> Any:
     """``x * y * switch(c, a / x, b / y) -> switch(c, y * a, x * b)`` and ``x * y / switch(c, x, y) -> switch(c, y, x)``: nothing
     is divided by what has become 0

@@ -14,12 +14,20 @@ from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.conversion import is_evidently
 from theano.tensor.creation import ARange
-from theano.tensor.elemwise import DimShuffle, Elemwise
+from theano.tensor.elemwise import Elemwise
 from theano.tensor.rewriting.elemwise import one_comes_down
-from theano.tensor.rewriting.registry import register_canonicalize, register_specialize, register_stabilize, register_useless
-from theano.tensor.rewriting.rules import Made, applies, called, rest, rewrite, rule, x, y, z
-from theano.tensor.rewriting.shape import same_dimension
-from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, lengths_of, same_dtype
+from theano.tensor.rewriting.fill import _ALLOC
+from theano.tensor.rewriting.registry import register_canonicalize, register_stabilize
+from theano.tensor.rewriting.rules import Made, Rest, applies, called, once, replaces, rest, rewrite, rule, x, y, z
+from theano.tensor.rewriting.terms import (
+    as_scalar_constant,
+    changed,
+    exact_replacement,
+    is_number,
+    lengths_of,
+    same_dimension,
+    same_dtype,
+)
 from theano.tensor.subtensor import (
     AdvancedIncSubtensor,
     AdvancedIncSubtensor1,
@@ -30,6 +38,9 @@ from theano.tensor.subtensor import (
     get_idx_list,
     inc_subtensor,
 )
+
+_SUBTENSOR = applies(Subtensor, "subtensor", lambda v, *_: v[0:2])
+_INDEX = Rest("index")
 
 
 def _plain(index: Any) -> Any:
@@ -61,16 +72,19 @@ def indices_of(node: Any) -> list[Any]:
     [slice(1, n, None), 2]
     """
     inputs = node.inputs if isinstance(node.op, Subtensor) else [node.inputs[0], *node.inputs[2:]]
-    return [
-        slice(_plain(e.start), _plain(e.stop), _plain(e.step)) if isinstance(e, slice) else _plain(e)
-        for e in get_idx_list(inputs, node.op.idx_list)
-    ]
+    entries = get_idx_list(inputs, node.op.idx_list)
+    return [slice(*map(_plain, _parts(e))) if isinstance(e, slice) else _plain(e) for e in entries]
 
 
-def _all_entries(node: Any) -> list[Any]:
-    """The index of a Subtensor Apply as it is written, for all dimensions."""
-    entries = list(get_idx_list(node.inputs, node.op.idx_list))
-    return entries + [slice(None)] * (node.inputs[0].type.ndim - len(entries))
+def _all_entries(v: Any) -> list[Any]:
+    """The index of a Subtensor that gives `v`, as it is written, for all dimensions."""
+    entries = list(get_idx_list(v.owner.inputs, v.owner.op.idx_list))
+    return entries + [slice(None)] * (v.owner.inputs[0].type.ndim - len(entries))
+
+
+def _parts(entry: Any) -> tuple:
+    """What a part of an index is made of."""
+    return (entry.start, entry.stop, entry.step) if isinstance(entry, slice) else (entry,)
 
 
 def _taken(x: Any, parts: list[Any]) -> Any:
@@ -98,82 +112,59 @@ def _is_full(entry: Any, length: Any) -> bool:
     return length is not None and same_dimension(stop, length)
 
 
-@register_useless
-@register_canonicalize
-@register_specialize
-@local_optimizer([Subtensor])
-def local_useless_slice(node: Any) -> Any:
+def _are_full(entries: list[Any], lengths: Any) -> bool:
+    return all(_is_full(entry, None if lengths is None else lengths[k]) for k, entry in enumerate(entries))
+
+
+@replaces(_SUBTENSOR(x, rest), "useless canonicalize specialize")
+def local_useless_slice(out: Any, x: Any) -> Any:
     """``x[0:n:1, i] -> x[:, i]`` and ``x[i, :] -> x[i]``: parts of slices that say nothing are dropped.
 
     `n` must be the length of the dimension.
     """
-    x, idx = node.inputs[0], indices_of(node)
-    lengths = None
-    new: list[Any] = []
+    idx, lengths, new = indices_of(out.owner), None, []
     for k, entry in enumerate(idx):
         if isinstance(entry, slice) and entry != slice(None):
             if lengths is None and not isinstance(entry.stop, int | None):
-                lengths = lengths_of(node, x)
+                lengths = lengths_of(out.owner, x)
             if _is_full(entry, lengths[k] if lengths is not None else None):
                 entry = slice(None)
             elif isinstance(entry.step, int) and entry.step == 1:
                 entry = slice(entry.start, entry.stop, None)
         new.append(entry)
-    if new == idx and new[-1:] != [slice(None)]:
-        return False
-    out = _taken(x, new)
-    if out.type != node.outputs[0].type:
-        return False
-    if out is not x:
-        copy_stack_trace(node.outputs[0], out)
-    return [out]
+    return None if new == idx and new[-1:] != [slice(None)] else _taken(x, new)
 
 
-@register_useless
-@register_canonicalize
-@register_specialize
-@local_optimizer([Subtensor])
-def local_useless_subtensor(node: Any) -> Any:
+@replaces(_SUBTENSOR(x, rest), "useless canonicalize specialize")
+def local_useless_subtensor(out: Any, x: Any) -> Any:
     """``x[:] -> x``, ``x[0:x.shape[0]] -> x``"""
-    x = node.inputs[0]
-    if x.type != node.outputs[0].type:
-        return False
-    idx = indices_of(node)
-    lengths = lengths_of(node, x) if any(isinstance(e, slice) and e.stop is not None for e in idx) else None
-    return [x] if all(_is_full(e, None if lengths is None else lengths[k]) for k, e in enumerate(idx)) else False
+    if x.type != out.type:
+        return None
+    idx = indices_of(out.owner)
+    lengths = lengths_of(out.owner, x) if any(isinstance(e, slice) and e.stop is not None for e in idx) else None
+    return x if _are_full(idx, lengths) else None
 
 
-@register_canonicalize("fast_compile")
-@register_useless("fast_compile")
-@register_specialize
-@local_optimizer([Subtensor, AdvancedSubtensor1])
-def local_subtensor_make_vector(node: Any) -> Any:
+_PARTS = called("y", applies(T.MakeVector)(rest))
+
+
+# A vector of one element is declared broadcastable, the shape that it replaces is not.
+@replaces(
+    [applies((Subtensor, AdvancedSubtensor1))(v, _INDEX) for v in (_PARTS, applies(T.Rebroadcast)(_PARTS))],
+    "canonicalize:fast_compile useless:fast_compile specialize",
+)
+def local_subtensor_make_vector(out: Any, y: Any, rest: tuple, index: tuple) -> Any:
     """``MakeVector(a, b, c)[1] -> b``, ``MakeVector(a, b, c)[:2] -> MakeVector(a, b)``, and ``[[0, 2]] -> MakeVector(a, c)``"""
-    x = node.inputs[0]
-    inner = x.owner
-    if inner is not None and isinstance(inner.op, T.Rebroadcast):
-        # A vector of one element is declared broadcastable, the shape that it replaces is not.
-        inner = inner.inputs[0].owner
-    if inner is None or not isinstance(inner.op, T.MakeVector):
-        return False
-    parts = inner.inputs
-    if isinstance(node.op, AdvancedSubtensor1):
-        index = node.inputs[1]
-        if not isinstance(index, Constant) or any(not -len(parts) <= k < len(parts) for k in index.data):
-            return False
-        return exact_replacement(node, inner.op(*(parts[k] for k in index.data)))
-    idx = indices_of(node)
-    if len(idx) != 1:
-        return False
-    (entry,) = idx
-    if isinstance(entry, int):
-        if not -len(parts) <= entry < len(parts):
-            return False
-        new = same_dtype(parts[entry], node.outputs[0])
-        return [new] if new.type == node.outputs[0].type else False
-    if isinstance(entry, slice) and all(p is None or isinstance(p, int) for p in (entry.start, entry.stop, entry.step)):
-        return exact_replacement(node, inner.op(*parts[entry]))
-    return False
+    n = len(rest)
+    if isinstance(out.owner.op, AdvancedSubtensor1):
+        places = index[0].data if isinstance(index[0], Constant) else [n]
+        return y.owner.op(*[rest[k] for k in places]) if all(-n <= k < n for k in places) else None
+    entry, *others = indices_of(out.owner)
+    if others or not all(p is None or isinstance(p, int) for p in _parts(entry)):
+        return None
+    if isinstance(entry, slice):
+        return y.owner.op(*rest[entry])
+    return rest[entry] if -n <= entry < n else None
 
 
 def merge_two_slices(slice1: Any, len1: Any, slice2: Any, len2: Any) -> Any:
@@ -219,7 +210,7 @@ def merge_two_slices(slice1: Any, len1: Any, slice2: Any, len2: Any) -> Any:
     second, direction2 = get_canonical_form_slice(slice2, len2)
     if not isinstance(direction2, int):
         direction2 = T.get_scalar_constant_value(direction2)
-    count = T.maximum((second.stop - second.start + second.step - 1) // second.step, 0)
+    count = _count(second)
     head, tail = second.start, second.start + (count - 1) * second.step
     if direction2 == -1:
         head, tail = tail, head
@@ -233,129 +224,87 @@ def merge_two_slices(slice1: Any, len1: Any, slice2: Any, len2: Any) -> Any:
     return slice(T.switch(T.eq(count, 0), 0, begin), T.switch(T.eq(count, 0), len1, stop), step)
 
 
-def _merge_trims(first: slice, second: Any) -> Any:
-    """``[a:-b]`` then ``[c:-d]`` is ``[a+c:-(b+d)]``: what is cut off at both ends adds up."""
-    starts, stops = 0, 0
-    for entry in (first, second):
-        if not isinstance(entry, slice) or entry.step not in (None, 1):
-            return None
-        start, stop = entry.start or 0, entry.stop or 0
-        if not (isinstance(start, int) and isinstance(stop, int)) or start < 0 or stop > 0 or entry.stop == 0:
-            return None
-        starts, stops = starts + start, stops + stop
-    return slice(starts or None, stops or None, None)
+def _count(canonical: slice) -> Any:
+    """How many places a slice in canonical form has."""
+    return T.maximum((canonical.stop - canonical.start + canonical.step - 1) // canonical.step, 0)
+
+
+def _bounds(entry: slice) -> tuple[int, int | None, int] | None:
+    """Start, stop and step of a slice of ints that goes forwards from a place counted from the front, else None."""
+    start, stop, step = entry.start or 0, entry.stop, 1 if entry.step is None else entry.step
+    are_known = isinstance(start, int) and isinstance(stop, int | None) and isinstance(step, int)
+    return (start, stop, step) if are_known and start >= 0 and step >= 1 else None
 
 
 def _merge_plain(first: slice, second: Any) -> Any:
-    """`merge_two_slices` of slices of non-negative ints with positive steps, which needs no lengths; None if it does."""
-    trimmed = _merge_trims(first, second)
-    if trimmed is not None:
-        return trimmed
-    a, b, s = first.start or 0, first.stop, 1 if first.step is None else first.step
-    if not (isinstance(a, int) and isinstance(s, int) and (b is None or isinstance(b, int))):
+    """`merge_two_slices` of slices of ints that need no lengths for it; None of others."""
+    places = second if isinstance(second, slice) else slice(second, None) if isinstance(second, int) else slice(-1, None)
+    bounds, others = _bounds(first), _bounds(places)
+    if bounds is None or others is None:
         return None
-    if a < 0 or s < 1 or (b is not None and b < 0):
+    (a, b, s), (c, d, t) = bounds, others
+    if places is not second:
+        # Within the bound that the first slice sets; beyond it the index must fail.
+        return a + c * s if b is None or a + c * s < b else None
+    if s == t == 1 and all(stop is None or stop < 0 for stop in (b, d)):
+        # What is cut off at both ends adds up.
+        return slice(a + c or None, (b or 0) + (d or 0) or None, None)
+    if any(stop is not None and stop < 0 for stop in (b, d)):
         return None
-    if not isinstance(second, slice):
-        if isinstance(second, int) and second >= 0:
-            position = a + second * s
-            # Within the bound that the first slice sets; beyond it the index must fail.
-            if b is None or position < b:
-                return position
-        return None
-    c, d, t = second.start or 0, second.stop, 1 if second.step is None else second.step
-    if not (isinstance(c, int) and isinstance(t, int) and (d is None or isinstance(d, int))):
-        return None
-    if c < 0 or t < 1 or (d is not None and d < 0):
-        return None
-    stops = [v for v in (b, None if d is None else a + d * s) if v is not None]
-    step = s * t
-    start = a + c * s
-    return slice(start or None, min(stops) if stops else None, None if step == 1 else step)
+    stops = [stop for stop in (b, None if d is None else a + d * s) if stop is not None]
+    return slice(a + c * s or None, min(stops) if stops else None, None if s * t == 1 else s * t)
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([Subtensor])
-def local_subtensor_merge(node: Any) -> Any:
+@replaces(_SUBTENSOR(called("y", _SUBTENSOR(x, rest)), _INDEX), "canonicalize specialize")
+def local_subtensor_merge(out: Any, x: Any, y: Any) -> Any:
     """``x[a][b] -> x[c]``
 
     Of a result whose Op has the attribute `keep_slices`, only where `c` needs no computation.
     """
-    u = node.inputs[0]
-    inner = u.owner
-    if inner is None or not isinstance(inner.op, Subtensor):
-        return False
-    x = inner.inputs[0]
-    plain_only = x.owner is not None and getattr(x.owner.op, "keep_slices", False)
-    first, second = indices_of(inner), indices_of(node)
     merged: list[Any] = []
-    position = 0
-    shapes: Any = None
+    first, second = indices_of(y.owner), iter(indices_of(out.owner))
     for k, entry in enumerate(first):
-        if not isinstance(entry, slice):
-            merged.append(entry)
-            continue
-        if position >= len(second) or second[position] == slice(None):
-            merged.append(entry)
-        elif entry == slice(None):
-            merged.append(second[position])
-        else:
-            joined = _merge_plain(entry, second[position])
+        then = next(second, slice(None)) if isinstance(entry, slice) else slice(None)
+        if entry == slice(None):
+            entry = then
+        elif then != slice(None):
+            joined = _merge_plain(entry, then)
             if joined is None:
-                if plain_only:
-                    return False
-                if shapes is None:
-                    shapes = (lengths_of(node, x), lengths_of(node, u))
-                if shapes[0] is None:
-                    return False
+                plain_only = x.owner is not None and getattr(x.owner.op, "keep_slices", False)
+                lengths = None if plain_only else lengths_of(out.owner, x)
+                if lengths is None:
+                    return None
+                position = sum(isinstance(e, slice) for e in first[:k])
                 try:
-                    joined = merge_two_slices(entry, shapes[0][k], second[position], shapes[1][position])
+                    joined = merge_two_slices(entry, lengths[k], then, lengths_of(out.owner, y)[position])
                 except T.NotScalarConstantError:
-                    return False
-            merged.append(joined)
-        position += 1
-    merged.extend(second[position:])
-    out = x[tuple(merged)]
-    return exact_replacement(node, out, node.inputs[0], rebroadcast=True)
+                    return None
+            entry = joined
+        merged.append(entry)
+    return T.patternbroadcast(copy_stack_trace([out, y], x[(*merged, *second)]), out.type.broadcastable)
 
 
-@register_canonicalize
-@register_stabilize
-@register_specialize
-@local_optimizer([Subtensor])
-def local_subtensor_lift(node: Any) -> Any:
+def _where_repeated(entry: Any) -> Any:
+    """The part of an index along a dimension of length 1 that is repeated to the length that the index is for."""
+    return slice(None) if isinstance(entry, slice) else 0
+
+
+@replaces(_SUBTENSOR(called("y", applies(Elemwise)(rest)), _INDEX), "canonicalize stabilize specialize")
+def local_subtensor_lift(out: Any, y: Any, rest: tuple) -> Any:
     """``f(x)[i] -> f(x[i])`` and ``f(x, y)[i] -> f(x[i], y[i])`` for an elementwise `f` whose result is used once.
 
     A number out of ``f(shape(x))`` is lifted in any case. Dimensions along which an input broadcasts are sliced whole, or
     dropped by an integer index.
     """
-    u = node.inputs[0]
-    inner = u.owner
-    if inner is None or not isinstance(inner.op, Elemwise) or len(inner.outputs) != 1:
-        return False
-    if len(u.clients) != 1 and not (node.outputs[0].type.ndim == 0 and _is_of_shape(inner)):
-        return False
-    if one_comes_down(node.outputs[0], Subtensor):
-        return False
-    idx = get_idx_list(node.inputs, node.op.idx_list)
-    new_inputs = []
-    for v in inner.inputs:
-        if v.type.ndim == 0:
-            new_inputs.append(v)
-            continue
-        broadcastable = v.type.broadcastable
-        parts: list[Any] = []
-        for entry, one, one_out in zip(idx, broadcastable, u.type.broadcastable, strict=False):
-            if one and not one_out:
-                parts.append(slice(None) if isinstance(entry, slice) else 0)
-            else:
-                parts.append(entry)
-        part = _taken(v, parts)
-        if part is not v:
-            copy_stack_trace(node.outputs[0], part)
-        new_inputs.append(part)
-    return exact_replacement(node, inner.op(*new_inputs), u)
+    if len(y.clients) != 1 and not (out.type.ndim == 0 and _is_of_shape(y.owner)):
+        return None
+    if one_comes_down(out, Subtensor):
+        return None
+    index, new_inputs = _all_entries(out), []
+    for v in rest:
+        repeated = [one and not one_out for one, one_out in zip(v.type.broadcastable, y.type.broadcastable)]
+        new_inputs.append(_taken(v, [_where_repeated(e) if one else e for e, one in zip(index, repeated)]))
+    return copy_stack_trace([out, y], y.owner.op(*new_inputs))
 
 
 def _is_of_shape(node: Any) -> bool:
@@ -364,21 +313,12 @@ def _is_of_shape(node: Any) -> bool:
     return len(node.inputs) == 1 and x.type.ndim == 1 and x.owner is not None and isinstance(x.owner.op, T.MakeVector | T.Shape)
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([Subtensor])
-def local_subtensor_of_dot(node: Any) -> Any:
+@replaces(_SUBTENSOR(called("z", once(applies(T.Dot)(x, y))), rest), "canonicalize specialize")
+def local_subtensor_of_dot(out: Any, x: Any, y: Any, z: Any) -> Any:
     """``dot(a, b)[i, j] -> dot(a[i], b[:, j])`` if the product is used once."""
-    u = node.inputs[0]
-    inner = u.owner
-    if inner is None or not isinstance(inner.op, T.Dot) or len(u.clients) != 1:
-        return False
-    a, b = inner.inputs
-    idx = list(get_idx_list(node.inputs, node.op.idx_list))
-    left, right = idx[: a.ndim - 1], idx[a.ndim - 1 :]
-    a, b = _taken(a, left), _taken(b, [slice(None), *right])
-    copy_stack_trace(node.outputs[0], [a, b])
-    return exact_replacement(node, T.dot(a, b), u)
+    index = _all_entries(out)
+    rows, columns = _taken(x, index[: x.ndim - 1]), _taken(y, [slice(None), *index[x.ndim - 1 :]])
+    return copy_stack_trace([out, z], T.dot(rows, columns))
 
 
 _checked_index = Assert("index out of bounds: what is indexed is a repetition that is shorter", IndexError)
@@ -391,179 +331,85 @@ def _is_inside(index: Any, length: Any) -> Any:
     return T.and_(T.lt(index, length), T.ge(index, T.neg(length)))
 
 
-@register_canonicalize
-@register_specialize
-@register_useless
-@local_optimizer([Subtensor])
-def local_subtensor_of_alloc(node: Any) -> Any:
+@replaces(_SUBTENSOR(_ALLOC(x, rest), _INDEX), "canonicalize specialize useless")
+def local_subtensor_of_alloc(out: Any, x: Any, rest: tuple) -> Any:
     """``alloc(v, shape)[i] -> alloc(v[i], shape of the result)``
 
     What `v` does not have along an axis of `shape` cannot be out of its bounds: such an index is checked by an `Assert`.
     """
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, T.Alloc):
-        return False
-    value, dims = inner.inputs[0], inner.inputs[1:]
-    skip = len(dims) - value.type.ndim
-    parts: list[Any] = []
-    new_dims: list[Any] = []
-    checks: list[Any] = []
-    for k, (entry, length) in enumerate(zip(_all_entries(node), dims, strict=True)):
-        own = k - skip
-        if not isinstance(entry, slice):
-            place = _plain(entry)
-            if isinstance(place, int) and isinstance(length, Constant):
-                if not -length.data <= place < length.data:
-                    return False
-            elif own < 0 or value.type.broadcastable[own]:
-                checks.append(_is_inside(place, length))
-            if own >= 0:
-                parts.append(0 if value.type.broadcastable[own] else entry)
+    parts, dims, checks = [], [], []
+    for k, (entry, length) in enumerate(zip(_all_entries(out), rest, strict=True), x.type.ndim - len(rest)):
+        repeated = k < 0 or x.type.broadcastable[k]
+        if k >= 0:
+            parts.append(_where_repeated(entry) if repeated else entry)
+        if isinstance(entry, slice):
+            plain = slice(*map(_plain, _parts(entry)))
+            dims.append(length if entry == slice(None) else _count(get_canonical_form_slice(plain, length)[0]))
             continue
-        if own >= 0:
-            parts.append(slice(None) if value.type.broadcastable[own] else entry)
-        if entry == slice(None):
-            new_dims.append(length)
-            continue
-        canonical, _ = get_canonical_form_slice(slice(_plain(entry.start), _plain(entry.stop), _plain(entry.step)), length)
-        count = T.maximum((canonical.stop - canonical.start + canonical.step - 1) // canonical.step, 0)
-        new_dims.append(count)
-    new_value = _taken(value, parts)
-    if new_value is not value:
-        copy_stack_trace(node.outputs[0], new_value)
-    out = T.alloc(new_value, *new_dims) if new_dims else new_value
+        place = _plain(entry)
+        if isinstance(place, int) and isinstance(length, Constant):
+            if not -length.data <= place < length.data:
+                return None
+        elif repeated:
+            checks.append(_is_inside(place, length))
+    value = _taken(x, parts)
+    new = T.alloc(value, *dims) if dims else value
     if checks:
-        checked = _checked_index(new_value, *checks)
-        copy_stack_trace(node.outputs[0], checked)
-        out = checked if out is new_value else T.alloc(checked, *new_dims)
-    return exact_replacement(node, out, rebroadcast=True)
+        checked = _checked_index(value, *checks)
+        new = checked if new is value else T.alloc(checked, *dims)
+    return T.patternbroadcast(new, out.type.broadcastable)
 
 
-@register_specialize
-@register_canonicalize("fast_compile")
-@local_optimizer([Subtensor])
-def local_subtensor_remove_broadcastable_index(node: Any) -> Any:
+@replaces(_SUBTENSOR(x, rest), "specialize canonicalize:fast_compile")
+def local_subtensor_remove_broadcastable_index(out: Any, x: Any) -> Any:
     """``x[:, 0] -> dimshuffle(x)`` where the indexed dimension has length 1 and all others are taken whole."""
-    idx = node.op.idx_list
-    x = node.inputs[0]
-    kept = []
-    entries = indices_of(node)
-    if len(entries) != len(idx):
-        return False
-    found = False
-    for k, entry in enumerate(entries):
-        if isinstance(entry, slice):
-            if entry != slice(None):
-                return False
-            kept.append(k)
-        elif isinstance(entry, int) and entry in (0, -1) and x.type.broadcastable[k]:
-            found = True
-        else:
-            return False
-    if not found:
-        return False
-    kept.extend(range(len(entries), x.type.ndim))
-    return exact_replacement(node, x.dimshuffle(*kept))
+    entries = indices_of(out.owner)
+    dropped = {k for k, e in enumerate(entries) if isinstance(e, int) and e in (0, -1) and x.type.broadcastable[k]}
+    if not dropped or any(k not in dropped and e != slice(None) for k, e in enumerate(entries)):
+        return None
+    return x.dimshuffle(*[k for k in range(x.type.ndim) if k not in dropped])
 
 
-@register_canonicalize
-@local_optimizer([Subtensor])
-def local_subtensor_of_dimshuffle(node: Any) -> Any:
-    """``dimshuffle('x', 0)(v)[0, i] -> v[i]``: an index into a dimension that was only added is dropped."""
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, DimShuffle):
-        return False
-    order = inner.op.new_order
-    x = inner.inputs[0]
-    if tuple(o for o in order if o != "x") != tuple(range(x.type.ndim)):
-        return False
-    entries = indices_of(node)
-    parts = [slice(None)] * x.type.ndim
-    new_order: list[Any] = []
-    axis = 0
-    raw = get_idx_list(node.inputs, node.op.idx_list)
-    for k, o in enumerate(order):
-        entry = entries[k] if k < len(entries) else slice(None)
-        if o == "x":
-            if isinstance(entry, slice):
-                if entry != slice(None):
-                    return False
-                new_order.append("x")
-            elif not (isinstance(entry, int) and entry in (0, -1)):
-                return False
-            continue
-        if k < len(entries):
-            parts[o] = raw[k]
-        if isinstance(entry, slice):
-            new_order.append(axis)
-            axis += 1
-    out = _taken(x, parts)
-    if new_order != list(range(axis)):
-        out = out.dimshuffle(*new_order)
-    if out.type != node.outputs[0].type:
-        return False
-    if out.owner is not None:
-        copy_stack_trace(node.outputs[0], out)
-    return [out]
+def _incremented(v: Any, y: Any, *index: Any) -> Any:
+    return inc_subtensor(v[index or slice(0, 2)], y)
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([Subtensor])
-def local_subtensor_inc_subtensor(node: Any) -> Any:
+_INC = applies(IncSubtensor, "inc_subtensor", _incremented)
+
+
+@replaces(_SUBTENSOR(called("w", _INC(x, y, rest)), rest), "canonicalize specialize")
+def local_subtensor_inc_subtensor(out: Any, w: Any, x: Any, y: Any) -> Any:
     """``set_subtensor(x[i], v)[i] -> v``"""
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, IncSubtensor) or not inner.op.set_instead_of_inc:
-        return False
-    if inner.op.idx_list != node.op.idx_list or not all(
-        a is b or (isinstance(a, Constant) and isinstance(b, Constant) and a.data == b.data)
-        for a, b in zip(inner.inputs[2:], node.inputs[1:], strict=True)
-    ):
-        return False
-    out = node.outputs[0]
-    value = same_dtype(inner.inputs[1], inner.inputs[0])
+    if not w.owner.op.set_instead_of_inc or w.owner.op.idx_list != out.owner.op.idx_list:
+        return None
+    value = same_dtype(y, x)
     if value.type == out.type:
-        return [value]
-    shape = lengths_of(node, out)
-    if shape is None:
-        return False
-    new = T.alloc(value, *shape)
-    if new.type != out.type:
-        return False
-    return [new]
+        return value
+    shape = lengths_of(out.owner, out)
+    return None if shape is None else T.alloc(value, *shape)
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([IncSubtensor])
-def local_useless_inc_subtensor(node: Any) -> Any:
+@replaces(_INC(x, y, rest), "canonicalize specialize")
+def local_useless_inc_subtensor(out: Any, x: Any, y: Any) -> Any:
     """``set_subtensor(x[:], y) -> y`` and ``set_subtensor(x[::-1], y) -> y[::-1]`` if `y` has the type of `x`;
     ``inc_subtensor(x[...], 0) -> x``
 
     And ``inc_subtensor(zeros[:], y) -> y`` where `y` is the gradient of ``x[:]``.
     """
-    x, y = node.inputs[0], node.inputs[1]
-    if not node.op.set_instead_of_inc:
-        value = as_scalar_constant(y)
-        if value is not None and value == 0:
-            return [x] if x.type == node.outputs[0].type else False
-        if not node.op.same_shape or not is_zeros(x):
-            return False
-    if y.type != node.outputs[0].type:
-        return False
-    entries, lengths = indices_of(node), lengths_of(node, x)
-    back = slice(None, None, -1)
-    if not all(e == back or _is_full(e, lengths[k] if lengths is not None else None) for k, e in enumerate(entries)):
-        return False
-    if not node.op.same_shape:
-        if lengths is None:
-            return False
-        shape_y = lengths_of(node, y)
-        if not all(same_dimension(a, b) for a, b in zip(lengths, shape_y, strict=True)):
-            return False
-    if back not in entries:
-        return [y]
-    return exact_replacement(node, y[tuple(back if e == back else slice(None) for e in entries)])
+    op = out.owner.op
+    if not op.set_instead_of_inc:
+        if is_number(y, 0):
+            return x
+        if not op.same_shape or not is_zeros(x):
+            return None
+    if y.type != out.type:
+        return None
+    entries, lengths, back = indices_of(out.owner), lengths_of(out.owner, x), slice(None, None, -1)
+    if not _are_full([slice(None) if e == back else e for e in entries], lengths):
+        return None
+    if not op.same_shape and (lengths is None or not all(map(same_dimension, lengths, lengths_of(out.owner, y)))):
+        return None
+    return y[tuple(back if e == back else slice(None) for e in entries)] if back in entries else y
 
 
 def is_zeros(v: Any) -> bool:
@@ -586,10 +432,6 @@ def _adds_zeros(out: Any, x: Any, y: Any) -> bool:
     return x.type == out.type and not out.owner.op.set_instead_of_inc and is_zeros(y)
 
 
-def _incremented(v: Any, y: Any, *index: Any) -> Any:
-    return inc_subtensor(v[index or slice(0, 2)], y)
-
-
 #: Neither the index nor the shape of the zeros is checked any more.
 local_incsubtensor_of_zeros = rewrite(
     "local_incsubtensor_of_zeros",
@@ -601,71 +443,58 @@ local_incsubtensor_of_zeros = rewrite(
 )
 
 
-def _set_instead(out: Any, rest: tuple) -> Any:
-    op = out.owner.op
-    new = IncSubtensor(op.idx_list, op.inplace, True, destroyhandler_tolerate_aliased=op.destroyhandler_tolerate_aliased)
+def assigning(op: Any) -> Any:
+    """The IncSubtensor `op`, but that it assigns."""
+    new = changed(op, set_instead_of_inc=True)
     new.same_shape = op.same_shape
-    return new(*rest)
+    return new
 
 
 #: Of a vector of positions it is not known that none comes twice.
 local_incsubtensor_of_zeros_to_setsubtensor = rewrite(
     "local_incsubtensor_of_zeros_to_setsubtensor",
-    [register_specialize],
+    "specialize",
     rule(
         applies(IncSubtensor, "inc_subtensor", lambda v, *_: _incremented(T.zeros_like(v), v[0:2]))(rest),
-        Made("set_subtensor(...)", _set_instead),
+        Made("set_subtensor(...)", lambda out, rest: assigning(out.owner.op)(*rest)),
         where=("zeros are added to", lambda out, rest: not out.owner.op.set_instead_of_inc and is_zeros(rest[0])),
     ),
 )
 
 
-@register_canonicalize("local_setsubtensor_of_allocs")
-@register_stabilize("local_setsubtensor_of_allocs")
-@local_optimizer([IncSubtensor])
-def local_setsubtensor_of_constants(node: Any) -> Any:
+@replaces(_INC(x, y, rest), "canonicalize:local_setsubtensor_of_allocs stabilize:local_setsubtensor_of_allocs")
+def local_setsubtensor_of_constants(out: Any, x: Any, y: Any) -> Any:
     """``set_subtensor(x[i], x[i]) -> x`` in value: `x` and what is written are the same constant everywhere"""
-    if not node.op.set_instead_of_inc:
-        return False
-    x, y = node.inputs[0], node.inputs[1]
+    if not out.owner.op.set_instead_of_inc:
+        return None
     try:
-        replaced = T.get_scalar_constant_value(x, elemwise=False)
-        replacement = T.get_scalar_constant_value(y, elemwise=False)
+        old, new = (T.get_scalar_constant_value(v, elemwise=False) for v in (x, y))
     except T.NotScalarConstantError:
-        return False
-    return [x] if replaced == replacement and x.type == node.outputs[0].type else False
+        return None
+    return x if old == new else None
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([IncSubtensor, AdvancedIncSubtensor, AdvancedIncSubtensor1])
-def local_useless_inc_subtensor_alloc(node: Any) -> Any:
+@replaces(
+    applies((IncSubtensor, AdvancedIncSubtensor, AdvancedIncSubtensor1))(x, called("y", _ALLOC(z, rest)), _INDEX),
+    "canonicalize specialize",
+)
+def local_useless_inc_subtensor_alloc(out: Any, x: Any, y: Any, z: Any, index: tuple) -> Any:
     """``inc_subtensor(x[i], alloc(v, shape)) -> inc_subtensor(x[i], v)``, which broadcasts `v` itself
 
     Where the length of a slice is not known to be that of the alloc, an Assert says so when it is not.
     """
-    y = node.inputs[1]
-    inner = y.owner
-    if inner is None or not isinstance(inner.op, T.Alloc):
-        return False
-    value = inner.inputs[0]
-    if value.type.ndim > y.type.ndim or value.type.broadcastable == y.type.broadcastable:
-        return False
-    x = node.inputs[0]
-    if isinstance(node.op, IncSubtensor):
-        target = lengths_of(node, x)
-        part = x[tuple(get_idx_list([x, *node.inputs[2:]], node.op.idx_list))]
+    op, feature = out.owner.op, getattr(getattr(out.owner, "fgraph", None), "shape_feature", None)
+    if feature is None or z.type.ndim > y.type.ndim or z.type.broadcastable == y.type.broadcastable:
+        return None
+    if isinstance(op, IncSubtensor):
+        part = x[tuple(get_idx_list([x, *index], op.idx_list))]
+    elif any(not isinstance(getattr(i.type, "dtype", None), str) for i in index):
+        return None
     else:
-        if any(not isinstance(getattr(i.type, "dtype", None), str) for i in node.inputs[2:]):
-            return False
-        part = x[tuple(node.inputs[2:])]
-        target = lengths_of(node, x)
-    if target is None or part.type.ndim != y.type.ndim:
-        return False
-    feature = node.fgraph.shape_feature
+        part = x[index]
     shape_y, shape_part = feature.shape(y), feature.shape(part)
-    if any(d.owner is not None and part in d.owner.inputs for d in shape_part):
-        return False
+    if part.type.ndim != y.type.ndim or any(d.owner is not None and part in d.owner.inputs for d in shape_part):
+        return None
     # A dimension that alloc made and that broadcasts into the target must be the target's, or 1.
     unknown = [
         T.or_(T.eq(a, b), T.eq(a, 1))
@@ -673,10 +502,10 @@ def local_useless_inc_subtensor_alloc(node: Any) -> Any:
         if not one and not same_dimension(a, b)
     ]
     if unknown:
-        if not isinstance(node.op, IncSubtensor):
-            return False
-        value = Assert("The shape of what is written does not fit that of the indexed part")(value, *unknown)
-    return exact_replacement(node, node.op(x, value, *node.inputs[2:]))
+        if not isinstance(op, IncSubtensor):
+            return None
+        z = Assert("The shape of what is written does not fit that of the indexed part")(z, *unknown)
+    return op(x, z, *index)
 
 
 def _is_arange(index: Any, length: Any) -> bool:
@@ -689,16 +518,11 @@ def _is_arange(index: Any, length: Any) -> bool:
     return as_scalar_constant(start) == 0 and as_scalar_constant(step) == 1 and same_dimension(stop, length)
 
 
-@register_canonicalize
-@register_specialize
-@local_optimizer([AdvancedSubtensor1])
-def local_useless_AdvancedSubtensor1(node: Any) -> Any:
+@replaces(applies(AdvancedSubtensor1)(x, y), "canonicalize specialize")
+def local_useless_AdvancedSubtensor1(out: Any, x: Any, y: Any) -> Any:
     """``x[arange(x.shape[0])] -> x``"""
-    x, index = node.inputs
-    if x.type != node.outputs[0].type:
-        return False
-    lengths = lengths_of(node, x)
-    return [x] if lengths is not None and _is_arange(index, lengths[0]) else False
+    lengths = lengths_of(out.owner, x) if x.type == out.type else None
+    return x if lengths is not None and _is_arange(y, lengths[0]) else None
 
 
 def _has_no_position_twice(index: Any) -> bool:
@@ -710,13 +534,13 @@ def _has_no_position_twice(index: Any) -> bool:
 _SET = applies(AdvancedIncSubtensor1, "set_subtensor", AdvancedIncSubtensor1(set_instead_of_inc=True))
 local_adv_sub1_adv_inc_sub1 = rewrite(
     "local_adv_sub1_adv_inc_sub1",
-    [register_specialize, register_stabilize, register_canonicalize],
+    "specialize stabilize canonicalize",
     rule(
         applies(AdvancedSubtensor1, "subtensor", AdvancedSubtensor1())(called("w", _SET(x, y, z)), z),
         y,
         where=("values are set at a constant `z` that has no position twice",
-               lambda w, z: w.owner.op.set_instead_of_inc and _has_no_position_twice(z)),
-    ),
+               lambda w, z: w.owner.op.set_instead_of_inc and _has_no_position_twice(z))
+    )
 )  # fmt: skip
 
 
@@ -803,16 +627,7 @@ optdb["pre_local_IncSubtensor_serialize"].name = "pre_local_IncSubtensor_seriali
 @local_optimizer([IncSubtensor], inplace=True)
 def local_inplace_setsubtensor(node: Any) -> Any:
     """``IncSubtensor(x, y, i) -> IncSubtensor{Inplace}(x, y, i)``"""
-    op = node.op
-    if not isinstance(op, IncSubtensor) or op.inplace:
-        return False
-    new_op = type(op)(
-        op.idx_list,
-        inplace=True,
-        set_instead_of_inc=op.set_instead_of_inc,
-        destroyhandler_tolerate_aliased=op.destroyhandler_tolerate_aliased,
-    )
-    return exact_replacement(node, new_op(*node.inputs))
+    return False if node.op.inplace else exact_replacement(node, changed(node.op, inplace=True)(*node.inputs))
 
 
 optdb.register(
@@ -828,10 +643,7 @@ optdb.register(
 @local_optimizer([AdvancedIncSubtensor1], inplace=True)
 def local_inplace_AdvancedIncSubtensor1(node: Any) -> Any:
     """``AdvancedIncSubtensor1(x, y, v) -> AdvancedIncSubtensor1{inplace}(x, y, v)``"""
-    op = node.op
-    if not isinstance(op, AdvancedIncSubtensor1) or op.inplace:
-        return False
-    return exact_replacement(node, type(op)(inplace=True, set_instead_of_inc=op.set_instead_of_inc)(*node.inputs))
+    return False if node.op.inplace else exact_replacement(node, changed(node.op, inplace=True)(*node.inputs))
 
 
 local_inplace_incsubtensor1 = local_inplace_AdvancedIncSubtensor1

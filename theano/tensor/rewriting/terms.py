@@ -33,6 +33,11 @@ def is_elemwise(node: Any, *ops: Any) -> bool:
     return False
 
 
+def is_made_by(v: Any, *classes: type) -> bool:
+    """Whether an Op of one of these classes computes `v`."""
+    return v.owner is not None and isinstance(v.owner.op, classes)
+
+
 def as_scalar_constant(v: Any) -> Any:
     """Return the value of all elements of `v`, a constant or one behind a DimShuffle, as a 0-d array, else None.
 
@@ -268,6 +273,16 @@ def with_number(value: float, factors: Sequence[Any], dtype: str) -> list[Any]:
 def product_of(factors: Sequence[Any]) -> Any:
     """The product of `factors`; None if there is none."""
     return None if not factors else factors[0] if len(factors) == 1 else T.mul(*factors)
+
+
+def sum_of(terms: Sequence[Any]) -> Any:
+    """The sum of `terms`; None if there is none."""
+    return None if not terms else terms[0] if len(terms) == 1 else T.add(*terms)
+
+
+def changed(op: Any, **properties: Any) -> Any:
+    """An Op like `op` but for these properties."""
+    return type(op)(**{**op._props_dict(), **properties})
 
 
 def same_expression(a: Any, b: Any, depth: int = 6) -> bool:

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano.gof.opt import local_optimizer
 from theano.tensor import basic as T
-from theano.tensor.elemwise import DimShuffle
 from theano.tensor.rewriting.algebra import local_max_to_min  # noqa: F401
 from theano.tensor.rewriting.elemwise import _DIMSHUFFLE
 from theano.tensor.rewriting.fill import _ALLOC
 from theano.tensor.rewriting.layout import _RESHAPE_OF_DIMSHUFFLE
 from theano.tensor.rewriting.reduction import local_max_and_argmax  # noqa: F401
-from theano.tensor.rewriting.registry import register_specialize, register_uncanonicalize
-from theano.tensor.rewriting.rules import Made, called, rest, rewrite, rule, x
-from theano.tensor.rewriting.subtensor import _all_entries, _taken
-from theano.tensor.rewriting.terms import exact_replacement
-from theano.tensor.subtensor import Subtensor
+from theano.tensor.rewriting.rules import Made, called, replaces, rest, rewrite, rule, x
+from theano.tensor.rewriting.subtensor import _SUBTENSOR, _all_entries, _taken
 
 
 def _adds_on_the_left(v: Any) -> bool:
@@ -28,17 +23,17 @@ def _adds_on_the_left(v: Any) -> bool:
 _LEFT = "dimensions are added on the left only"
 local_alloc_dimshuffle = rewrite(
     "local_alloc_dimshuffle",
-    [register_uncanonicalize],
+    "uncanonicalize",
     rule(_ALLOC(called("y", _DIMSHUFFLE(x)), rest), _ALLOC(x, rest), where=(_LEFT, lambda y: _adds_on_the_left(y))),
 )
 
 
-local_reshape_dimshuffle = rewrite("local_reshape_dimshuffle", [register_uncanonicalize], _RESHAPE_OF_DIMSHUFFLE)
+local_reshape_dimshuffle = rewrite("local_reshape_dimshuffle", "uncanonicalize", _RESHAPE_OF_DIMSHUFFLE)
 
 
 local_dimshuffle_alloc = rewrite(
     "local_dimshuffle_alloc",
-    [register_uncanonicalize],
+    "uncanonicalize",
     rule(
         _DIMSHUFFLE(_ALLOC(x, rest)),
         Made("alloc(x, 1, ...)", lambda out, x, rest: T.alloc(x, *[1] * (out.type.ndim - len(rest)), *rest)),
@@ -47,32 +42,21 @@ local_dimshuffle_alloc = rewrite(
 )
 
 
-@register_specialize
-@register_uncanonicalize
-@local_optimizer([DimShuffle], needs=[Subtensor])
-def local_dimshuffle_subtensor(node: Any) -> Any:
+@replaces(_DIMSHUFFLE(called("y", _SUBTENSOR(x, rest))), "specialize uncanonicalize")
+def local_dimshuffle_subtensor(out: Any, x: Any, y: Any) -> Any:
     """``dimshuffle{0,2}(x[a:b, :, c]) -> x[a:b, 0, c]`` where the only thing it does is to drop dimensions of length 1
 
     So that a row of one element is not a view of a view.
     """
-    order = node.op.new_order
-    owner = node.inputs[0].owner
-    if owner is None or not isinstance(owner.op, Subtensor) or "x" in order or list(order) != sorted(order):
-        return False
-    x = owner.inputs[0]
-    out_ndim = owner.outputs[0].type.ndim
-    dropped = [d for d in range(out_ndim) if d not in order]
-    if not dropped:
-        return False
-    idx = _all_entries(owner)
-    axis = 0
-    for k, entry in enumerate(idx):
-        if not isinstance(entry, slice):
-            continue
-        if axis in dropped:
-            # The slice has length 1 there: its only element is the first of the slice.
-            if entry != slice(None) or not x.type.broadcastable[k]:
-                return False
-            idx[k] = 0
-        axis += 1
-    return exact_replacement(node, _taken(x, idx))
+    order = out.owner.op.new_order
+    dropped = [d for d in range(y.type.ndim) if d not in order]
+    if not dropped or "x" in order or list(order) != sorted(order):
+        return None
+    idx = _all_entries(y)
+    slices = [k for k, entry in enumerate(idx) if isinstance(entry, slice)]
+    for k in (slices[d] for d in dropped):
+        # The slice has length 1 there: its only element is the first of the slice.
+        if idx[k] != slice(None) or not x.type.broadcastable[k]:
+            return None
+        idx[k] = 0
+    return _taken(x, idx)
