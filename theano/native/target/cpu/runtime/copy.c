@@ -178,26 +178,16 @@ ThnInner thn_cast_inner(int to, int from)
 #define COPY(NAME, T)                                                                          \
     static void copy_##NAME(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)      \
     {                                                                                          \
-        if (ds == (npy_intp)sizeof(T)) {                                                       \
-            if (ss == (npy_intp)sizeof(T)) {                                                   \
-                memcpy(d, s, (size_t)n * sizeof(T));                                           \
-                return;                                                                        \
+        if (ds == (npy_intp)sizeof(T) && ss == (npy_intp)sizeof(T)) {                          \
+            memcpy(d, s, (size_t)n * sizeof(T));                                               \
+        } else if (ds == (npy_intp)sizeof(T) && ss == 0) {                                     \
+            const T v = *(const T *)s;                                                         \
+            for (npy_intp i = 0; i < n; i++) {                                                 \
+                ((T *)d)[i] = v;                                                               \
             }                                                                                  \
-            if (ss == 0) {                                                                     \
-                T v = *(const T *)s;                                                           \
-                T *out = (T *)d;                                                               \
-                for (npy_intp i = 0; i < n; i++) {                                             \
-                    out[i] = v;                                                                \
-                }                                                                              \
-                return;                                                                        \
-            }                                                                                  \
-            T *out = (T *)d;                                                                   \
-            for (npy_intp i = 0; i < n; i++, s += ss) {                                        \
-                out[i] = *(const T *)s;                                                        \
-            }                                                                                  \
-            return;                                                                            \
+        } else {                                                                               \
+            LOOP *(T *)d = *(const T *)s;                                                      \
         }                                                                                      \
-        LOOP *(T *)d = *(const T *)s;                                                          \
     }
 COPY(1, uint8_t)
 COPY(2, uint16_t)
@@ -316,12 +306,7 @@ ThnReadInt thn_int_reader(int typenum)
 
 /* ---- the loop nest */
 
-static npy_intp magnitude(npy_intp v)
-{
-    return v < 0 ? -v : v;
-}
-
-enum { DST, SRC };
+enum { SRC, DST };
 
 /* Dims in normal form: none of length 1, neighbours merged where both operands allow; `n_first` entries of the first one. */
 static void run_nest(const Dims *g, npy_intp n_first, char *dst, const char *src, ThnInner inner)
@@ -335,9 +320,9 @@ static void run_nest(const Dims *g, npy_intp n_first, char *dst, const char *src
     const npy_intp n0 = g->shape[last], d0 = ds[last], s0 = ss[last];
     const npy_intp n1 = nd == 2 ? n_first : g->shape[outer], d1 = ds[outer], s1 = ss[outer];
     /* A transposition: walk tiles, so that the source's cache lines are used up before they go. */
-    const npy_intp tile = magnitude(s1) < magnitude(s0) && n1 > 8 ? 16 : n0;
+    const npy_intp tile = thn_magnitude(s1) < thn_magnitude(s0) && n1 > 8 ? 16 : n0;
     npy_intp at[THN_MAXDIM] = {0}, planes = nd > 2 ? n_first : 1;
-    char *ptr[2] = {dst, (char *)src};
+    char *ptr[2] = {[DST] = dst, [SRC] = (char *)src};
     for (int i = 1; i < outer; i++) {
         planes *= g->shape[i];
     }
@@ -371,36 +356,27 @@ static int run_part(void *ctx, npy_intp start, npy_intp stop)
 void thn_loop2(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_strides, const char *src,
                const npy_intp *src_strides, ThnInner inner)
 {
-    npy_intp n[THN_MAXDIM], strides[2][THN_MAXDIM], *ds = strides[DST], *ss = strides[SRC];
-    int nd = 0;
+    npy_intp n[THN_MAXDIM], strides[2][THN_MAXDIM], *ds = strides[DST];
+    Dims g = {0, n, strides[0], THN_MAXDIM};
     for (int i = 0; i < ndim; i++) {
         if (dims[i] == 0) {
             return;
         }
-        if (dims[i] == 1) {
-            continue;
-        }
-        /* Insertion sort: the destination is walked in memory order. */
-        int j = nd++;
-        while (j > 0 && magnitude(ds[j - 1]) < magnitude(dst_strides[i])) {
-            n[j] = n[j - 1];
-            ds[j] = ds[j - 1];
-            ss[j] = ss[j - 1];
-            j--;
-        }
-        n[j] = dims[i];
-        ds[j] = dst_strides[i];
-        ss[j] = src_strides[i];
+        n[g.n] = dims[i];
+        ds[g.n] = dst_strides[i];
+        strides[SRC][g.n] = src_strides[i];
+        g.n += dims[i] > 1;
     }
-    if (nd == 0) {
+    if (g.n == 0) {
         inner(1, dst, 0, src, 0);
         return;
     }
-    Dims g = {nd, n, strides[0], THN_MAXDIM};
+    /* The destination is walked in memory order. */
+    thn_sort_dims(&g, 2, DST);
     thn_merge_dims(&g, 2);
-    nd = g.n;
+    const int nd = g.n;
     /* The innermost destination stride stands for the item size; parts depend on sizes only. */
-    npy_intp rows = n[0], row_bytes = magnitude(ds[nd - 1]);
+    npy_intp rows = n[0], row_bytes = thn_magnitude(ds[nd - 1]);
     for (int i = 1; i < nd; i++) {
         row_bytes *= n[i];
     }

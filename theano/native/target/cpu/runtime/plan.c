@@ -37,8 +37,7 @@ int thn_kernel_shape(const ThnKernel *k, const ThnArg *in, thn_intp *shape, char
             if (first < 0) {
                 first = i;
                 shape[d] = n;
-            }
-            else if (n != shape[d]) {
+            } else if (n != shape[d]) {
                 snprintf(err, errlen, "Input dimension mis-match. (input[%d].shape[%d] = %lld, input[%d].shape[%d] = %lld)",
                          first, (int)k->in[first].axes[d], (long long)shape[d], i, (int)op->axes[d], (long long)n);
                 return -1;
@@ -97,7 +96,7 @@ int thn_kernel_out_order(const ThnKernel *k, int o, const ThnArg *in, const thn_
                 break;
             }
             for (int i = 0; i < k->nin; i++) {
-                const thn_intp s1 = magnitude(thn_stride_along(k, i, d1, in, NULL)), s2 = magnitude(thn_stride_along(k, i, d2, in, NULL));
+                const thn_intp s1 = thn_magnitude(thn_stride_along(k, i, d1, in, NULL)), s2 = thn_magnitude(thn_stride_along(k, i, d2, in, NULL));
                 if (s1 != 0 && s2 != 0 && s1 != s2) {
                     swap = s1 < s2;
                     break;
@@ -122,42 +121,6 @@ int thn_kernel_out_order(const ThnKernel *k, int o, const ThnArg *in, const thn_
         step *= n > 0 ? n : 1;
     }
     return 1;
-}
-
-/* Whether dim a should be outside of dim b: by the first operand, outputs first, that decides. */
-static int goes_outside(const Dims *g, int ops, int nin, int a, int b)
-{
-    for (int pass = 0; pass < 2; pass++) {
-        for (int op = pass ? 0 : nin; op < (pass ? nin : ops); op++) {
-            const thn_intp sa = magnitude(g->strides[op * g->cap + a]), sb = magnitude(g->strides[op * g->cap + b]);
-            if (sa != 0 && sb != 0 && sa != sb) {
-                return sa > sb;
-            }
-        }
-    }
-    return a < b;
-}
-
-static void swap_dims(Dims *g, int ops, int a, int b)
-{
-    thn_intp t = g->shape[a];
-    g->shape[a] = g->shape[b];
-    g->shape[b] = t;
-    for (int op = 0; op < ops; op++) {
-        thn_intp *s = g->strides + op * g->cap;
-        t = s[a];
-        s[a] = s[b];
-        s[b] = t;
-    }
-}
-
-static void sort_dims(Dims *g, int ops, int nin)
-{
-    for (int a = 1; a < g->n; a++) {
-        for (int b = a; b > 0 && !goes_outside(g, ops, nin, b - 1, b); b--) {
-            swap_dims(g, ops, b - 1, b);
-        }
-    }
 }
 
 /* Puts dims [first, first + count) of the iteration into the group, without those of length 1. */
@@ -187,7 +150,7 @@ static void plan_elem(ThnPlan *p)
     const int ops = n_ops(k);
     if (g->n > 1) {
         /* The original last dim is the one along which static constants are known to be constant: find where it goes. */
-        sort_dims(g, ops, k->nin);
+        thn_sort_dims(g, ops, k->nin);
     }
     /* The innermost dim must keep the kernel's constants constant. */
     int inner = -1;
@@ -207,10 +170,9 @@ static void plan_elem(ThnPlan *p)
             g->strides[op * g->cap + g->n] = is_constant_elem(k, op) ? 0 : itemsize_of(k, op);
         }
         g->n++;
-    }
-    else {
+    } else {
         for (int d = inner; d < g->n - 1; d++) {
-            swap_dims(g, ops, d, d + 1);
+            thn_swap_dims(g, ops, d, d + 1);
         }
         thn_merge_dims(g, ops);
     }
@@ -279,7 +241,7 @@ static void find_direct(ThnPlan *p)
     const Dims *g = &p->outer;
     const int rows = p->mode != RUN_ELEM && p->mode != RUN_ELEM_BUFFERED, last = rows ? g->n : g->n - 1;
     const int possible = p->mode == RUN_ELEM || p->mode == RUN_ROWS || (p->mode == RUN_REDUCE && thn_reduces_directly(p));
-    const int apart = p->mode == RUN_ELEM_BUFFERED && g->n == 1 && g->shape[0] * n_ops(p->k) <= FEW_APART;
+    const int apart = p->mode == RUN_ELEM_BUFFERED && p->rows * n_ops(p->k) <= FEW_APART;
     p->direct = ((possible && !p->buffered) || apart) && last <= 1 && p->work < PARALLEL_WORK;
     if (p->direct) {
         p->n1 = last > 0 ? g->shape[0] : 1;
@@ -299,11 +261,11 @@ static void choose(ThnPlan *p)
     }
     /* Positions in the inner dims count in C order: such kernels keep the order of their inner dims. */
     if (p->in.n > 1 && !k->ordered) {
-        sort_dims(&p->in, ops, k->nin);
+        thn_sort_dims(&p->in, ops, k->nin);
     }
     thn_merge_dims(&p->in, ops);
     if (p->outer.n > 1) {
-        sort_dims(&p->outer, ops, k->nin);
+        thn_sort_dims(&p->outer, ops, k->nin);
         thn_merge_dims(&p->outer, ops);
     }
     find_buffered_rows(p);
@@ -311,16 +273,14 @@ static void choose(ThnPlan *p)
     if (p->mode == RUN_REDUCE && p->buffered) {
         if (columns_fit(p)) {
             p->mode = RUN_COLUMNS;
-        }
-        else if (p->outer.n > 1) {
+        } else if (p->outer.n > 1) {
             /* Outputs decided the order; the columns may be contiguous in the inputs only. */
             for (int d = 0; d < p->outer.n - 1 && p->mode == RUN_REDUCE; d++) {
-                swap_dims(&p->outer, ops, d, p->outer.n - 1);
+                thn_swap_dims(&p->outer, ops, d, p->outer.n - 1);
                 if (columns_fit(p)) {
                     p->mode = RUN_COLUMNS;
-                }
-                else {
-                    swap_dims(&p->outer, ops, d, p->outer.n - 1);
+                } else {
+                    thn_swap_dims(&p->outer, ops, d, p->outer.n - 1);
                 }
             }
         }

@@ -23,7 +23,7 @@ struct ThnPlan {
     Dims outer, in;
     char **ptr;
     unsigned char *through; /* operand goes through a buffer */
-    int direct;        /* small: n1 rows of n0 elements, s1 from row to row, at once; or a row of which some operands are copied */
+    int direct;        /* small: n1 rows of n0 elements, s1 from row to row, at once */
     thn_intp n1, n0, *s1;
     int made;          /* the instruction has a plan for the arrays that `layout` describes */
     thn_intp *layout;    /* dims and strides of each input, then of each output */
@@ -38,9 +38,10 @@ static inline int itemsize_of(const ThnKernel *k, int op)
 
 #define PARALLEL_WORK 60000.0     /* ns of work below which nothing is split */
 
-/* Elements of all operands of a row that lie apart and are copied to the stack. */
+/* Rows [r0, r1) of the loops around the innermost dim, elements [e0, e1) of each, through buffers; -1: no memory. Of so few elements
+ * of all operands the buffers are on the stack. */
 #define FEW_APART 256
-void thn_elem_apart(const ThnPlan *p);
+int thn_elem_buffered(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, thn_intp e1);
 
 /* Whether rows of a reduction are few and short enough for thn_reduce_direct. */
 int thn_reduces_directly(const ThnPlan *p);
@@ -50,13 +51,11 @@ static inline void thn_run_direct(const ThnPlan *p)
 {
     switch (p->mode) {
     case RUN_ELEM: p->k->fn->elem(p->ptr, p->s1, p->n1, p->n0); break;
-    case RUN_ELEM_BUFFERED: thn_elem_apart(p); break;
+    case RUN_ELEM_BUFFERED: thn_elem_buffered(p, 0, p->n1, 0, p->n0); break;
     case RUN_ROWS: p->k->fn->rows(p->ptr, p->s1, p->n1, p->n0); break;
     default: thn_reduce_direct(p);
     }
 }
-
-static inline thn_intp magnitude(thn_intp x) { return x < 0 ? -x : x; }
 
 /* Operands that the kernel takes as constant along the innermost loop. */
 static inline int is_constant_elem(const ThnKernel *k, int op)
