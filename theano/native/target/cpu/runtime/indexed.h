@@ -12,16 +12,16 @@
 
 typedef struct {
     int op;                /* operand of the kernel; the target: position of its cell among the inputs */
-    int at, n, first;      /* place of the index dims; number of index arrays and position of the first one */
+    int at, first;         /* place of the index dims; position of the first index array */
     int same;
-    int axes[THN_KMAXDIM];
+    ThnInts axes;          /* that the index arrays apply to */
 } Indexed;
 
 typedef struct {
     thn_indexed_kernel_params given;
     const ThnKernel *k;
     int nd;                /* number of index dims */
-    int dims[THN_KMAXDIM];
+    const int *dims;
     int n_gathers;
     Indexed gathers[MOST_GATHERS];
     int scatters, adds;    /* adds: the last input is the target */

@@ -24,7 +24,7 @@ typedef struct {
 /* Number of index arrays of a gather, or of the target while tiles are scattered. */
 static int arrays_of(const Run *r, int g)
 {
-    return g < r->s->n_gathers ? r->s->gathers[g].n : g == TARGET && r->scatters ? r->s->target.n : 0;
+    return g < r->s->n_gathers ? r->s->gathers[g].axes.n : g == TARGET && r->scatters ? r->s->target.axes.n : 0;
 }
 
 /* Byte stride of an operand of the kernel along iteration dim d. */
@@ -212,8 +212,7 @@ static void run_tile(Run *r, Work *w, char *const *from, npy_intp t, npy_intp n,
         ptr[op] = w->buffers[g];
         if (s->gathers[g].same && r->kept) {
             ptr[op] = r->kept + t * a->row * item;
-        }
-        else {
+        } else {
             find_offsets(r, g, from, n, w->offsets[g]);
             gather_rows(a, w->buffers[g], w->offsets[g], n);
         }
@@ -423,8 +422,7 @@ static void choose_tiles(Run *r)
     for (int d = 0, j = 0; d < k->n_outer + k->n_inner; d++) {
         if (j < s->nd && s->dims[j] == d) {
             j++;
-        }
-        else {
+        } else {
             r->row *= r->st->shape[d];
         }
     }
@@ -471,8 +469,8 @@ static void run_parts(Run *r)
         return;
     }
     if (threads > 1 && r->st->work >= SHORT_WORK && (double)count * (double)r->row * item >= SPLIT_BYTES) {
-        const npy_intp reach = a->size[0] * (a->stride[0] < 0 ? -a->stride[0] : a->stride[0]);
-        if (r->by_row && r->s->target.n == 1 && (r->kinds = thn_page_kinds(reach, threads)) > 1) {
+        const npy_intp reach = a->size[0] * thn_magnitude(a->stride[0]);
+        if (r->by_row && r->s->target.axes.n == 1 && (r->kinds = thn_page_kinds(reach, threads)) > 1) {
             thn_parallel((long)r->kinds, run_kind, r);
             return;
         }
@@ -549,7 +547,7 @@ static void scatter_whole(Run *r)
     value.dims = st->value;
     value.strides = r->whole_strides;
     thn_broadcast_strides(&value, rank, a->full, strides);
-    if (r->s->target.n) {
+    if (r->s->target.axes.n) {
         thn_table_move(a, adds ? THN_ADD : THN_WRITE, r->whole, strides);
     } else {
         thn_loop2(rank, a->full, a->data, r->target.strides, r->whole, strides,
@@ -574,7 +572,7 @@ int thn_run_indexed(Run *r)
     State *st = r->st;
     const ThnKernelOut *out = &r->k->out[0];
     int whole = st->whole;
-    r->scatters = s->target.n > 0 && !whole;
+    r->scatters = s->target.axes.n > 0 && !whole;
     choose_tiles(r);
     if (r->scatters && r->column < 0 && thn_get_threads() > 1 && st->work > 8 * SHORT_WORK) {
         whole = 1; /* the value is made by several threads */
@@ -600,8 +598,7 @@ int thn_run_indexed(Run *r)
     if (st->count && (r->k->n_inner || r->row)) {
         if (!s->n_gathers && !r->scatters) {
             THN_TRY(run_once(r));
-        }
-        else {
+        } else {
             open_walk(r);
             if (r->scatters && keep_rows(r) < 0) {
                 return -1;

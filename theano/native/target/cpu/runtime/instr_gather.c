@@ -9,11 +9,7 @@
 static int axes_check(ThnProgram *Py_UNUSED(p), ThnInstr *ins)
 {
     const ThnInts *axes = ins->data;
-    int ok = axes->n > 0 && axes->n == ins->nin - thn_rows[ins->def->code].reads;
-    for (int k = 1; ok && k < axes->n; k++) {
-        ok = axes->at[k] > axes->at[k - 1];
-    }
-    return thn_fits(ins, ok);
+    return thn_fits(ins, axes->n > 0 && axes->n == ins->nin - thn_rows[ins->def->code].reads && thn_increase(axes));
 }
 
 static ThnTable *open_table(ThnFrame *f, const ThnInstr *ins, const ThnCell *x)
