@@ -98,26 +98,29 @@ int thn_scan_copy_shared(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from, i
 
 /* The buffers of outputs that are not recurrent, of `rows` values, or (-1) as many as are asked for, as a step has made them; where
  * none could be made, without elements. */
-static int new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g, npy_intp rows, int known)
+static int new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, npy_intp rows, int known)
 {
     for (int i = 0; i < s->given.nnit; i++) {
         const ThnCell *len = THN_IN(f, ins, 1 + s->given.nseq + s->nrec + s->given.nshared + i);
-        const ThnCell *v = &g->cells[s->outs[s->nrows - s->given.nnit + i].cell];
+        const int row = s->nrows - s->given.nnit + i;
+        const ThnCell *v = run->made[row];
         ThnCell *out = THN_OUT(f, ins, s->nrec + i);
+        Buf *b = &run->bufs[s->nrec + i];
         npy_intp dims[THN_MAXDIM];
         dims[0] = rows < 0 ? (npy_intp)thn_scalar_int(len) : rows;
         for (int d = 1; d < out->ndim; d++) {
             dims[d] = known ? v->dims[d - 1] : out->bcast >> d & 1;
         }
         THN_TRY(thn_out_alloc(f, out, dims));
-        look_at(&run->bufs[s->nrec + i], out);
+        look_at(b, out);
+        run->rows[row] = (ThnMover){run->rows[row].cell, out->data, b->stride, 0, b->len};
     }
     return 0;
 }
 
-int thn_scan_new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g)
+int thn_scan_new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run)
 {
-    return new_buffers(f, ins, s, run, g, -1, 1);
+    return new_buffers(f, ins, s, run, -1, 1);
 }
 
 /* ---- the end */
@@ -201,7 +204,7 @@ int thn_scan_no_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run,
         return 0;
     }
     for (int k = 0; k < s->given.nseq && known; k++) {
-        known = zero_row(g, run->seqs[k], THN_IN(f, ins, 1 + k)->dims + 1) == 0;
+        known = zero_row(g, run->movers[k].cell, THN_IN(f, ins, 1 + k)->dims + 1) == 0;
     }
     input = s->given.nseq;
     for (int i = 0; i < s->nrec; i++) {
@@ -216,5 +219,5 @@ int thn_scan_no_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run,
         PyErr_Clear();
         known = 0;
     }
-    return new_buffers(f, ins, s, run, g, 0, known);
+    return new_buffers(f, ins, s, run, 0, known);
 }
