@@ -154,20 +154,24 @@ static int take(ThnFrame *f, const Arg *arg, PyObject *v)
     return 1;
 }
 
+/* A call's arguments. */
+typedef struct {
+    Binding *binding;
+    PyObject *const *args;
+} Given;
+
 /* Fills all inputs: 1, 0 if an argument needs the slow path, -1 with a Python error. */
-static int fill(const Binding *b, ThnFrame *f, PyObject *const *args)
+static int fill(ThnProgram *p, ThnFrame *f, const void *what)
 {
-    ThnProgram *p = b->program;
+    const Given *given = what;
+    const Binding *b = given->binding;
     for (int i = 0; i < b->nargs; i++) {
-        int r = take(f, &b->args[i], args[i]);
+        int r = take(f, &b->args[i], given->args[i]);
         if (r <= 0) {
             return r;
         }
     }
-    if (b->nargs == p->ninputs) {
-        return 1;
-    }
-    for (int i = 0; i < p->ninputs; i++) {
+    for (int i = 0; i < p->ninputs && b->nargs < p->ninputs; i++) {
         if (b->input_arg[i] < 0 && thn_load_input(p, f, i, NULL) < 0) {
             return -1;
         }
@@ -199,36 +203,18 @@ static void release(Binding *b)
     }
 }
 
-/* 1 done (*value set or an error), 0 take the slow path */
+/* Whether the call is done, and *value what it returns (NULL: an error); else the slow path is to be taken. */
 static int fast(Binding *b, PyObject *const *args, PyObject **value)
 {
-    ThnProgram *p = b->program;
-    if (p->cleared) {
+    PyObject *out[MAX_STACK_OUTPUTS];
+    if (b->program->cleared) {
         return 0;
     }
-    *value = NULL;
     b->refs++;
-    if (p->serialise && thn_lock(&p->lock) < 0) {
-        release(b);
-        return 1;
-    }
-    int done = 1;
-    ThnFrame *f = thn_frame_get(p);
-    if (f) {
-        PyObject *out[MAX_STACK_OUTPUTS];
-        int r = fill(b, f, args);
-        if (r == 0) {
-            done = 0;
-        } else if (r > 0 && thn_run(p, f) == 0 && thn_finish(p, f, out) == 0) {
-            *value = result(b, out);
-        }
-        thn_frame_put(p, f);
-    }
-    if (p->serialise) {
-        thn_unlock(&p->lock);
-    }
+    const int r = thn_call(b->program, fill, &(Given){b, args}, out);
+    *value = r > 0 ? result(b, out) : NULL;
     release(b);
-    return done;
+    return r != 0;
 }
 
 static PyObject *fastcall_vectorcall(PyObject *o, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -254,7 +240,7 @@ static void bind(FastCall *self, Binding *b)
     release(old);
 }
 
-/* 0, 1 if an argument needs Python, -1 with an error. */
+/* 0, 1 if every call takes the slow path, -1 with an error. */
 static int parse_args(Binding *b, PyObject *positions, PyObject *downcast, PyObject *lists)
 {
     const ThnProgram *p = b->program;
@@ -283,14 +269,14 @@ static int parse_args(Binding *b, PyObject *positions, PyObject *downcast, PyObj
             THN_NEED(PyArg_ParseTuple(list, "iiiI:_fast_bind", &a->depth, &typenum, &ndim, &bcast));
             a->element = (ThnCellSpec){.typenum = typenum, .ndim = (int16_t)ndim, .bcast = bcast};
         }
-        if ((c->kind == THN_KIND_TENSOR) != (a->depth == 0)) {
+        if ((c->kind == THN_KIND_TENSOR) != (a->depth == 0) || p->inputs[k].flag) {
             return 1;
         }
         if (downcast && i < PyTuple_GET_SIZE(downcast)) {
             a->downcast = PyObject_IsTrue(PyTuple_GET_ITEM(downcast, i));
         }
     }
-    return 0;
+    return p->noutputs > MAX_STACK_OUTPUTS;
 }
 
 static PyObject *fast_bind(FastCall *self, PyObject *args, PyObject *kwargs)
@@ -311,17 +297,6 @@ static PyObject *fast_bind(FastCall *self, PyObject *args, PyObject *kwargs)
     if (n_outputs < 0 || n_outputs > p->noutputs || (single == Py_True && n_outputs < 1)) {
         return PyErr_Format(PyExc_ValueError, "_fast_bind: the program does not have that many outputs");
     }
-    int usable = p->noutputs <= MAX_STACK_OUTPUTS;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(positions); i++) {
-        long k = PyLong_AsLong(PyTuple_GET_ITEM(positions, i));
-        if (k >= 0 && k < p->ninputs) {
-            usable &= !p->inputs[k].destroyed;
-        }
-    }
-    if (!usable) {
-        bind(self, NULL); /* every call takes the slow path */
-        Py_RETURN_NONE;
-    }
     size_t nargs = (size_t)PyTuple_GET_SIZE(positions);
     Binding *b = thn_alloc(sizeof *b + sizeof(Arg) * nargs);
     THN_NULL_UNLESS(b);
@@ -332,14 +307,11 @@ static PyObject *fast_bind(FastCall *self, PyObject *args, PyObject *kwargs)
     b->form = single == Py_None ? 2 : single == Py_True ? 1 : 0;
     b->input_arg = thn_alloc(sizeof(int) * (size_t)p->ninputs);
     const int parsed = b->input_arg ? parse_args(b, positions, downcast, lists) : -1;
-    if (parsed < 0) {
+    if (parsed != 0) {
         release(b);
-        return NULL;
-    }
-    if (parsed > 0) {
-        release(b); /* an argument that is looked at in Python */
         b = NULL;
     }
+    THN_NULL_UNLESS(parsed >= 0);
     bind(self, b);
     Py_RETURN_NONE;
 }
