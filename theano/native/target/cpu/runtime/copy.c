@@ -123,25 +123,23 @@ DEFINE_PUT_AS(c16, ThnC16, ((ThnC16){(double)v, 0}))
 
 #define LOOP for (npy_intp i = 0; i < n; i++, d += ds, s += ss)
 
+#define EACH_TO(X, FROM, PUT)                                                                               \
+    X(FROM, b1, PUT) X(FROM, i1, PUT) X(FROM, u1, PUT) X(FROM, i2, PUT) X(FROM, u2, PUT) X(FROM, i4, PUT)   \
+    X(FROM, u4, PUT) X(FROM, i8, PUT) X(FROM, u8, PUT) X(FROM, f2, PUT) X(FROM, f4, PUT) X(FROM, f8, PUT)   \
+    X(FROM, c8, PUT) X(FROM, c16, PUT)
 #define CAST(FROM, TO, PUT)                                                                                 \
     static void cast_##FROM##_##TO(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)            \
     {                                                                                                       \
         LOOP PUT##_##TO(d, get_##FROM(s));                                                                  \
     }
-#define CAST_ROW(FROM, T, R, PUT)                                                                               \
-    CAST(FROM, b1, PUT) CAST(FROM, i1, PUT) CAST(FROM, u1, PUT) CAST(FROM, i2, PUT) CAST(FROM, u2, PUT)         \
-    CAST(FROM, i4, PUT) CAST(FROM, u4, PUT) CAST(FROM, i8, PUT) CAST(FROM, u8, PUT) CAST(FROM, f2, PUT)         \
-    CAST(FROM, f4, PUT) CAST(FROM, f8, PUT) CAST(FROM, c8, PUT) CAST(FROM, c16, PUT)
+#define CAST_ROW(FROM, T, R, PUT) EACH_TO(CAST, FROM, PUT)
 CAST_ROW(b1, npy_bool, int64_t, puti)
 INTEGERS(CAST_ROW)
 CAST_ROW(f2, half_t, float, putf)
 FLOATS(CAST_ROW)
 
-#define TABLE_ROW(FROM, ...)                                                                                       \
-    [T_##FROM] = {                                                                                                 \
-        cast_##FROM##_b1, cast_##FROM##_i1, cast_##FROM##_u1, cast_##FROM##_i2, cast_##FROM##_u2, cast_##FROM##_i4, \
-        cast_##FROM##_u4, cast_##FROM##_i8, cast_##FROM##_u8, cast_##FROM##_f2, cast_##FROM##_f4, cast_##FROM##_f8, \
-        cast_##FROM##_c8, cast_##FROM##_c16},
+#define ENTRY(FROM, TO, PUT) cast_##FROM##_##TO,
+#define TABLE_ROW(FROM, ...) [T_##FROM] = {EACH_TO(ENTRY, FROM, )},
 static const ThnInner casts[T_c8][T_COUNT] = {TABLE_ROW(b1) INTEGERS(TABLE_ROW) TABLE_ROW(f2) FLOATS(TABLE_ROW)};
 
 static void cast_c8_c16(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)

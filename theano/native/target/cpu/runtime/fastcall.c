@@ -1,6 +1,7 @@
 /* FastCall: the base type of compiled functions. A call whose arguments are exactly what the program wants runs without any
  * Python code; everything else goes to the method _slow_call. The interface is described in theano/native/fastcall.py. */
 #include "vm.h"
+#include "copy.h"
 
 #include <structmember.h>
 
@@ -38,30 +39,17 @@ static PyObject *slow_call_name;
 
 /* ---- arguments */
 
-static int take_integer(ThnCell *c, long long v)
+/* Whether the cell holds the number: what it then has is the number again. */
+static int take_integer(ThnCell *c, int64_t v)
 {
-    const int bits = 8 * c->itemsize, is_signed = !PyTypeNum_ISUNSIGNED(c->typenum);
-    if (c->typenum == NPY_DOUBLE || c->typenum == NPY_FLOAT) {
-        const int is_double = c->typenum == NPY_DOUBLE;
-        const long long most = is_double ? 1LL << 53 : 1 << 24;
-        const float f = (float)v;
-        const double d = (double)v;
-        if (v > most || v < -most) {
-            return 0;
-        }
-        memcpy(c->scalar.bytes, is_double ? (const void *)&d : &f, (size_t)c->itemsize);
-        return 1;
-    }
-    if (!PyTypeNum_ISINTEGER(c->typenum) || (!is_signed && v < 0)
-        || (bits < 64 && (v >= 1LL << (bits - is_signed) || v < -(1LL << (bits - 1))))) {
+    int64_t back;
+    if (!(PyTypeNum_ISINTEGER(c->typenum) || c->typenum == NPY_DOUBLE || c->typenum == NPY_FLOAT)
+        || (v < 0 && PyTypeNum_ISUNSIGNED(c->typenum))) {
         return 0;
     }
-    const int8_t v1 = (int8_t)v;
-    const int16_t v2 = (int16_t)v;
-    const int32_t v4 = (int32_t)v;
-    memcpy(c->scalar.bytes, c->itemsize == 1 ? (const void *)&v1 : c->itemsize == 2 ? (const void *)&v2
-                            : c->itemsize == 4 ? (const void *)&v4 : &v, (size_t)c->itemsize);
-    return 1;
+    thn_cast_inner(c->typenum, NPY_INT64)(1, c->scalar.bytes, 0, (const char *)&v, 0);
+    thn_cast_inner(NPY_INT64, c->typenum)(1, (char *)&back, 0, c->scalar.bytes, 0);
+    return back == v;
 }
 
 /* The scalar's value into the cell without loss: 1, or 0 if that is not possible. */

@@ -1,5 +1,6 @@
 /* Indexed kernels: how a run is cut into tiles and tasks. */
 #include "indexed.h"
+#include "pool.h"
 
 #include <stdlib.h>
 
@@ -18,8 +19,10 @@ typedef struct {
     char *buffers[MOST_GATHERS + 1];
     npy_intp *offsets[MOST_GATHERS + 1];
     char *acc, *neutral;
-    npy_intp s1[THN_KMAXOPS], zero[THN_KMAXOPS];
+    npy_intp s1[THN_KMAXOPS];
 } Work;
+
+static const npy_intp in_place[THN_KMAXOPS]; /* strides of what does not move */
 
 /* Number of index arrays of a gather, or of the target while tiles are scattered. */
 static int arrays_of(const Run *r, int g)
@@ -166,6 +169,18 @@ static void make_plan(const Run *r, Work *w, npy_intp rows, npy_intp width)
     }
 }
 
+/* Pointers of a plan of so many rows and columns, from c0 on, those of operands that are not indexed to where `from` leads. */
+static char **open_plan(const Run *r, Work *w, char *const *from, npy_intp rows, npy_intp c0, npy_intp width)
+{
+    if (w->rows != rows || w->width != width) {
+        make_plan(r, w, rows, width);
+    }
+    for (int op = 0; op < n_ops(r->k); op++) {
+        w->plan->ptr[op] = from[op] + (c0 && !is_target(r, op) && !is_gathered(r->s, op) ? c0 * step_of(r, op, r->column) : 0);
+    }
+    return w->plan->ptr;
+}
+
 static void run_plan(Run *r, Work *w)
 {
     const ThnPlan *p = w->plan;
@@ -177,12 +192,12 @@ static void run_plan(Run *r, Work *w)
         }
         if (!p->buffered && p->rows == 1 && p->inner <= SHORT_ROW) {
             if (p->mode == RUN_ROWS) {
-                k->fn->rows(p->ptr, w->zero, 1, p->inner);
+                k->fn->rows(p->ptr, in_place, 1, p->inner);
                 return;
             }
             if (p->mode == RUN_REDUCE) {
-                k->fn->part(p->ptr, w->zero, 1, p->inner, 0, w->acc, 0);
-                k->fn->fin(p->ptr, w->zero, 1, w->acc);
+                k->fn->part(p->ptr, in_place, 1, p->inner, 0, w->acc, 0);
+                k->fn->fin(p->ptr, in_place, 1, w->acc);
                 return;
             }
         }
@@ -198,13 +213,7 @@ static void run_tile(Run *r, Work *w, char *const *from, npy_intp t, npy_intp n,
     const Spec *s = r->s;
     const ThnKernel *k = r->k;
     npy_intp strides[THN_KMAXDIM];
-    if (w->rows != n || w->width != width) {
-        make_plan(r, w, n, width);
-    }
-    char **ptr = w->plan->ptr;
-    for (int op = 0; op < n_ops(k); op++) {
-        ptr[op] = from[op] + (c0 && !is_target(r, op) && !is_gathered(s, op) ? c0 * step_of(r, op, r->column) : 0);
-    }
+    char **ptr = open_plan(r, w, from, n, c0, width);
     for (int g = 0; g < s->n_gathers; g++) {
         const ThnTable *a = &r->st->arrays[g];
         const int op = s->gathers[g].op;
@@ -233,8 +242,6 @@ static void run_tile(Run *r, Work *w, char *const *from, npy_intp t, npy_intp n,
     const npy_intp row = row_strides(r, width, strides);
     scatter_rows(r, w->offsets[TARGET], n, w->buffers[TARGET], row, strides, c0, width);
 }
-
-static size_t aligned(size_t n) { return (n + 63) & ~(size_t)63; }
 
 /* Fills memory with what can be added without changing anything, a zero's sign included. */
 static void fill_neutral(int typenum, char *p, npy_intp bytes)
@@ -265,39 +272,29 @@ static char *make_work(const Run *r, Work *w)
     const Spec *s = r->s;
     const ThnKernel *k = r->k;
     const npy_intp rows = r->block > ROWS ? r->block : ROWS;
-    const size_t plan = aligned(thn_plan_size(k)), offsets = aligned(sizeof(npy_intp) * (size_t)rows);
     const size_t acc = k->n_inner && k->fn->part ? strlen(k->fn->reduces) / 2 * (size_t)THN_LANES * 16 : 0;
-    size_t sizes[MOST_GATHERS + 1] = {0}, total = plan + acc + (size_t)(MOST_GATHERS + 1) * offsets + 64;
+    size_t sizes[MOST_GATHERS + 1] = {0}, n = 0;
+    ThnPart parts[2 * (MOST_GATHERS + 1) + 3];
     for (int g = 0; g < s->n_gathers && !r->by_row; g++) {
-        sizes[g] = aligned((size_t)(r->block * r->st->arrays[g].row * k->in[s->gathers[g].op].itemsize));
+        sizes[g] = (size_t)(r->block * r->st->arrays[g].row * k->in[s->gathers[g].op].itemsize);
     }
     if (r->scatters && !r->by_row) {
         const npy_intp columns = r->column >= 0 && r->columns ? r->columns : 1;
-        sizes[TARGET] = aligned((size_t)(r->block * (r->row / columns * r->width + r->row % columns))
-                                      * (size_t)k->out[0].itemsize);
+        sizes[TARGET] = (size_t)(r->block * (r->row / columns * r->width + r->row % columns)) * (size_t)k->out[0].itemsize;
     }
+    parts[n++] = (ThnPart){&w->plan, thn_plan_size(k)};
+    parts[n++] = (ThnPart){&w->acc, acc};
+    parts[n++] = (ThnPart){&w->neutral, s->adds ? sizes[TARGET] : 0};
     for (int g = 0; g <= MOST_GATHERS; g++) {
-        total += sizes[g];
+        parts[n++] = (ThnPart){&w->offsets[g], sizeof(npy_intp) * (size_t)rows};
+        parts[n++] = (ThnPart){&w->buffers[g], sizes[g]};
     }
-    total += s->adds ? sizes[TARGET] : 0;
-    char *mem = thn_buffer_alloc(total), *p = mem;
+    char *mem = thn_pool_parts(parts, n);
     THN_NULL_UNLESS(mem);
-    p += (64 - (uintptr_t)p % 64) % 64;
-    w->plan = (ThnPlan *)p;
-    p += plan;
-    for (int g = 0; g <= MOST_GATHERS; g++) {
-        w->offsets[g] = (npy_intp *)p;
-        p += offsets;
-        w->buffers[g] = p;
-        p += sizes[g];
-    }
-    w->acc = p;
-    w->neutral = p + acc;
     if (s->adds && sizes[TARGET]) {
         fill_neutral(k->out[0].typenum, w->neutral, (npy_intp)sizes[TARGET]);
     }
     w->rows = w->width = -1;
-    memset(w->zero, 0, sizeof w->zero);
     return mem;
 }
 
@@ -314,12 +311,8 @@ static void run_rows(Run *r, Work *w, char *const *from, npy_intp t, npy_intp n,
     const ThnTable *a = &r->st->arrays[TARGET];
     const int ops = n_ops(k), last = r->walk.n - 1;
     npy_intp steps[THN_KMAXOPS], bytes[MOST_GATHERS + 1], shift[MOST_GATHERS + 1];
-    if (w->rows != 1 || w->width != width) {
-        make_plan(r, w, 1, width);
-    }
-    char **ptr = w->plan->ptr;
+    char **ptr = open_plan(r, w, from, 1, c0, width);
     for (int op = 0; op < ops; op++) {
-        ptr[op] = from[op] + (c0 && !is_target(r, op) && !is_gathered(s, op) ? c0 * step_of(r, op, r->column) : 0);
         steps[op] = r->strides[op][last];
     }
     for (int g = 0; g < s->n_gathers; g++) {
@@ -389,7 +382,7 @@ static void run_part(Run *r, npy_intp p0, npy_intp p1, npy_intp c0, npy_intp c1,
         }
         thn_skip(&r->walk, r->walk.n, n, r->walking, ptr, at);
     }
-    thn_buffer_free(mem);
+    thn_pool_free(mem);
 }
 
 static void run_kind(void *ctx, long kind)
@@ -541,11 +534,7 @@ static void scatter_whole(Run *r)
     const ThnTable *a = &st->arrays[TARGET];
     const int adds = r->s->adds, rank = r->k->out[0].rank;
     npy_intp strides[THN_KMAXDIM];
-    ThnCell value;
-    memset(&value, 0, sizeof value);
-    value.ndim = (int16_t)rank;
-    value.dims = st->value;
-    value.strides = r->whole_strides;
+    const ThnCell value = {.ndim = (int16_t)rank, .dims = st->value, .strides = r->whole_strides};
     thn_broadcast_strides(&value, rank, a->full, strides);
     if (r->s->target.axes.n) {
         thn_table_move(a, adds ? THN_ADD : THN_WRITE, r->whole, strides);

@@ -82,8 +82,9 @@ static int alloc_prepare(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-static int fill_execute(ThnFrame *f, const ThnCell *out, const ThnCell *value)
+static int alloc_execute(ThnFrame *f, const ThnInstr *ins)
 {
+    const ThnCell *out = THN_OUT(f, ins, 0), *value = THN_IN(f, ins, 0);
     npy_intp strides[THN_MAXDIM];
     ThnInner cast = thn_cast_inner(out->typenum, value->typenum);
     THN_FAIL_IF(f, !cast || thn_broadcast_strides(value, out->ndim, out->dims, strides) < 0, PyExc_TypeError,
@@ -95,11 +96,6 @@ static int fill_execute(ThnFrame *f, const ThnCell *out, const ThnCell *value)
     }
     thn_loop2(out->ndim, out->dims, out->data, out->strides, value->data, strides, cast);
     return 0;
-}
-
-static int alloc_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    return fill_execute(f, THN_OUT(f, ins, 0), THN_IN(f, ins, 0));
 }
 
 /* ---- matrices of zeros but for a diagonal */

@@ -253,36 +253,28 @@ static PyObject *copy_of_arrays(PyObject *list)
     return copies;
 }
 
-static int object_copy_execute(ThnFrame *f, const ThnInstr *ins, const char *how)
+static int copy_object(ThnFrame *f, const ThnInstr *ins)
 {
+    const int deep = ins->def->code == THN_OP_deepcopy;
     PyObject *value = THN_IN(f, ins, 0)->obj;
-    const int plain = value && PyList_CheckExact(value) && !strcmp(how, "deepcopy") && holds_plain_arrays(value, MOST_LISTS);
+    const int plain = value && PyList_CheckExact(value) && deep && holds_plain_arrays(value, MOST_LISTS);
     THN_OWNED PyObject *module = plain ? NULL : PyImport_ImportModule("copy");
-    THN_OWNED PyObject *copy = plain ? copy_of_arrays(value) : module ? PyObject_CallMethod(module, how, "(O)", value) : NULL;
+    THN_OWNED PyObject *copy = plain ? copy_of_arrays(value)
+                             : module ? PyObject_CallMethod(module, deep ? "deepcopy" : "copy", "(O)", value) : NULL;
     THN_NEED(copy);
     thn_set_object(THN_OUT(f, ins, 0), copy);
     return 0;
 }
 
-static int copy_prepare(ThnFrame *f, const ThnInstr *ins, const char *how)
+static int copy_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     if (in->kind == THN_KIND_OBJECT) {
-        return object_copy_execute(f, ins, how);
+        return copy_object(f, ins);
     }
     THN_TRY(thn_out_alloc(f, out, in->dims));
     f->work = (double)thn_size(out) * out->itemsize * 0.15;
     return 0;
-}
-
-static int shallow_prepare(ThnFrame *f, const ThnInstr *ins)
-{
-    return copy_prepare(f, ins, "copy");
-}
-
-static int deep_prepare(ThnFrame *f, const ThnInstr *ins)
-{
-    return copy_prepare(f, ins, "deepcopy");
 }
 
 static int copy_execute(ThnFrame *f, const ThnInstr *ins)
@@ -298,7 +290,7 @@ static int copy_execute(ThnFrame *f, const ThnInstr *ins)
 static int contiguous_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *in = THN_IN(f, ins, 0);
-    return thn_is_c_contiguous(in) ? thn_out_alias(f, THN_OUT(f, ins, 0), in) : copy_prepare(f, ins, "copy");
+    return thn_is_c_contiguous(in) ? thn_out_alias(f, THN_OUT(f, ins, 0), in) : copy_prepare(f, ins);
 }
 
 static int contiguous_execute(ThnFrame *f, const ThnInstr *ins)
@@ -311,8 +303,8 @@ THN_INSTRUCTION(guard, guard_check, guard_prepare, NULL)
 THN_INSTRUCTION(jump_if_false, NULL, jump_if_false_prepare, NULL)
 THN_INSTRUCTION(view, NULL, view_prepare, NULL)
 THN_INSTRUCTION(assert_op, NULL, assert_prepare, NULL)
-THN_INSTRUCTION(copy, NULL, shallow_prepare, copy_execute)
-THN_INSTRUCTION(deepcopy, NULL, deep_prepare, copy_execute)
+THN_INSTRUCTION(copy, NULL, copy_prepare, copy_execute)
+THN_INSTRUCTION(deepcopy, NULL, copy_prepare, copy_execute)
 THN_INSTRUCTION(contiguous, NULL, contiguous_prepare, contiguous_execute)
 THN_INSTRUCTION_WITH(thunk, Thunk, thunk_check, thunk_clear, thn_nothing_prepare, thunk_execute)
 THN_INSTRUCTION(call, NULL, thn_nothing_prepare, call_execute)

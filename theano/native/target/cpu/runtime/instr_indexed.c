@@ -16,6 +16,7 @@
  * so that sums over repeated indices do not depend on threads. In buffers the kernel adds to -0.0, which gives the value. */
 #include "vm.h"
 #include "indexed.h"
+#include "target.h"
 
 #include <stdlib.h>
 
@@ -101,7 +102,7 @@ static int needs_whole(ThnFrame *f, const ThnInstr *ins, const Spec *s, const St
 
 static int scatter_prepare(ThnFrame *f, const ThnInstr *ins, const Spec *s, State *st)
 {
-    ThnCell *out = THN_OUT(f, ins, 0), *target = THN_IN(f, ins, s->target.op), value;
+    ThnCell *out = THN_OUT(f, ins, 0), *target = THN_IN(f, ins, s->target.op);
     const ThnTable *a = &st->arrays[TARGET];
     const int rank = s->k->out[0].rank;
     npy_intp strides[THN_KMAXDIM];
@@ -111,15 +112,12 @@ static int scatter_prepare(ThnFrame *f, const ThnInstr *ins, const Spec *s, Stat
     thn_kernel_out_dims(s->k, 0, st->shape, st->value);
     st->whole = 0;
     if (memcmp(st->value, a->full, sizeof(npy_intp) * (size_t)rank) != 0) {
-        memset(&value, 0, sizeof value);
-        value.ndim = (int16_t)rank;
-        value.dims = st->value;
-        value.strides = strides;
-        value.itemsize = target->itemsize;
-        thn_dense_strides(rank, st->value, target->itemsize, strides);
+        const ThnCell value = {.ndim = (int16_t)rank, .dims = st->value, .strides = strides};
         npy_intp seen[THN_KMAXDIM];
-        THN_FAIL_IF(f, thn_broadcast_strides(&value, rank, a->full, seen) < 0, PyExc_ValueError,
-                    "could not broadcast input array from shape %s into shape %s", THN_SHAPE(rank, st->value), THN_SHAPE(rank, a->full));
+        thn_dense_strides(rank, st->value, target->itemsize, strides);
+        if (thn_broadcast_strides(&value, rank, a->full, seen) < 0) {
+            return thn_broadcast_error(f, &value, rank, a->full);
+        }
         st->whole = 1;
     }
     st->whole |= needs_whole(f, ins, s, st);

@@ -210,7 +210,7 @@ static int run_loop(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, T
     }
     for (int k = 0; k < s->given.nother; k++, input++) {
         ThnCell *to = &g->cells[p->inputs[input].cell];
-        THN_TRY(thn_scan_share(f, g, to, THN_IN(f, ins, ins->nin - s->given.nother + k)));
+        THN_TRY(thn_scan_share(f, g, to, THN_IN(f, ins, ins->nin - s->given.nother + k), k));
         to->flags |= THN_CELL_FIXED;
     }
     if (steps == 0) {

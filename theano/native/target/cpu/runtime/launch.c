@@ -42,8 +42,8 @@ static void elem_range(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, 
 {
     ThnWalk w;
     walk_rows(&w, p, r0, e0);
-    for (thn_intp r = r0, m; r < r1; r += m, thn_walk_on(&w, m)) {
-        m = thn_walk_run(&w, r1 - r);
+    for (thn_intp r = r0, m = 0; r < r1; r += m) {
+        m = thn_walk_on(&w, m, r1 - r);
         p->k->fn->elem(w.ptr, w.along, m, e1 - e0);
     }
 }
@@ -66,7 +66,7 @@ static int is_transposed(const ThnPlan *p, thn_intp n0)
 
 /* In tiles: of several rows where an operand lies transposed, else of one, or, with p->flat, of as many short ones as fit, which are
  * taken as one. */
-int thn_elem_buffered(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, thn_intp e1)
+static int elem_range_buffered(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, thn_intp e1)
 {
     const ThnKernel *k = p->k;
     const Dims *g = &p->outer;
@@ -74,22 +74,21 @@ int thn_elem_buffered(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, t
     const thn_intp n0 = e1 - e0;
     const int transposed = is_transposed(p, n0), together = !transposed && p->flat && n0 < BUFFER / 2 && n0 == g->shape[last];
     const thn_intp columns = transposed ? TILE_COLUMNS : BUFFER, most = transposed ? TILE_ROWS : together ? BUFFER / n0 : 1;
-    const size_t items = (size_t)((n0 < columns ? n0 : columns) * (r1 - r0 < most ? r1 - r0 : most));
-    char small[FEW_APART * 16 + 64 * THN_KMAXOPS] __attribute__((aligned(64))), *q[THN_KMAXOPS];
-    thn_intp s1[THN_KMAXOPS] = {0}, rows;
+    char *q[THN_KMAXOPS];
+    thn_intp s1[THN_KMAXOPS], rows = 0;
     size_t at[THN_KMAXOPS], bytes = 0;
     ThnWalk w;
     for (int op = 0; op < ops; op++) {
         at[op] = bytes;
-        bytes += p->through[op] || together ? (items * (size_t)itemsize_of(k, op) + 63) & ~(size_t)63 : 0;
+        bytes += p->through[op] || together ? (size_t)(transposed ? TILE_ROWS * TILE_COLUMNS : BUFFER) * itemsize_of(k, op) : 0;
     }
-    char *buf = bytes <= sizeof small ? small : thn_buffer_alloc(bytes);
+    char *buf = thn_buffer_alloc(bytes);
     if (!buf) {
         return -1;
     }
     walk_rows(&w, p, r0, e0);
-    for (thn_intp r = r0; r < r1; r += rows, thn_walk_on(&w, rows)) {
-        rows = thn_walk_run(&w, r1 - r < most ? r1 - r : most);
+    for (thn_intp r = r0; r < r1; r += rows) {
+        rows = thn_walk_on(&w, rows, r1 - r < most ? r1 - r : most);
         for (thn_intp e = 0; e < n0; e += columns) {
             const thn_intp m = n0 - e < columns ? n0 - e : columns;
             for (int op = 0; op < ops; op++) {
@@ -113,16 +112,39 @@ int thn_elem_buffered(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, t
             }
         }
     }
-    if (buf != small) {
-        thn_buffer_free(buf);
-    }
+    thn_buffer_free(buf);
     return 0;
+}
+
+void thn_elem_apart(const ThnPlan *p)
+{
+    const ThnKernel *k = p->k;
+    const thn_intp *step = p->outer.strides;
+    char buf[FEW_APART * 16] __attribute__((aligned(64))), *ptr[THN_KMAXOPS], *to = buf;
+    for (int op = 0; op < n_ops(k); op++) {
+        ptr[op] = p->ptr[op];
+        if (p->through[op]) {
+            const int size = itemsize_of(k, op);
+            ptr[op] = to;
+            to += p->n0 * size;
+            if (op < k->nin) {
+                thn_copy_2d(size, ptr[op], 0, size, p->ptr[op], 0, step[op * p->outer.cap], 1, p->n0);
+            }
+        }
+    }
+    k->fn->elem(ptr, p->s1, 1, p->n0);
+    for (int op = k->nin; op < n_ops(k); op++) {
+        if (p->through[op]) {
+            const int size = itemsize_of(k, op);
+            thn_copy_2d(size, p->ptr[op], 0, step[op * p->outer.cap], ptr[op], 0, size, 1, p->n0);
+        }
+    }
 }
 
 static int elem_part(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, thn_intp e1)
 {
     if (p->mode == RUN_ELEM_BUFFERED) {
-        return thn_elem_buffered(p, r0, r1, e0, e1);
+        return elem_range_buffered(p, r0, r1, e0, e1);
     }
     elem_range(p, r0, r1, e0, e1);
     return 0;
@@ -178,8 +200,8 @@ static int run_rows(void *ctx, thn_intp r0, thn_intp r1)
         }
     }
     thn_walk(&w, &p->outer, p->outer.n, ops, p->ptr, r0);
-    for (thn_intp r = r0, m; r < r1; r += m, thn_walk_on(&w, m)) {
-        m = thn_walk_run(&w, r1 - r < tile ? r1 - r : tile);
+    for (thn_intp r = r0, m = 0; r < r1; r += m) {
+        m = thn_walk_on(&w, m, r1 - r < tile ? r1 - r : tile);
         for (int op = 0; op < ops; op++) {
             q[op] = w.ptr[op];
             sb[op] = w.along[op];

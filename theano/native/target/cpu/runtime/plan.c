@@ -80,47 +80,32 @@ thn_intp thn_stride_along(const ThnKernel *k, int op, int d, const ThnArg *in, c
 int thn_kernel_out_order(const ThnKernel *k, int o, const ThnArg *in, const thn_intp *shape, thn_intp *strides)
 {
     const ThnKernelOut *out = &k->out[o];
-    int axes[THN_KMAXDIM], changed = 0;
+    const int nin = k->nin;
+    thn_intp n[THN_KMAXDIM], walked[THN_KMAXOPS + 1][THN_KMAXDIM], *rank = walked[nin], step = out->itemsize;
+    Dims g = {0, n, walked[0], THN_KMAXDIM};
+    int changed = 0;
     if (out->rank < 2 || (k->n_inner && (k->fn->rows || !out->full))) {
         return 0;
     }
     for (int a = 0; a < out->rank; a++) {
-        axes[a] = a;
-    }
-    /* Insertion sort of the axes; an operand that is strided along both decides, the first such operand wins. */
-    for (int a = 1; a < out->rank; a++) {
-        for (int b = a; b > 0; b--) {
-            const int d1 = out->dims[axes[b - 1]], d2 = out->dims[axes[b]];
-            int swap = 0;
-            if (d1 < 0 || d2 < 0 || shape[d1] == 1 || shape[d2] == 1) {
-                break;
-            }
-            for (int i = 0; i < k->nin; i++) {
-                const thn_intp s1 = thn_magnitude(thn_stride_along(k, i, d1, in, NULL)), s2 = thn_magnitude(thn_stride_along(k, i, d2, in, NULL));
-                if (s1 != 0 && s2 != 0 && s1 != s2) {
-                    swap = s1 < s2;
-                    break;
-                }
-            }
-            if (!swap) {
-                break;
-            }
-            const int t = axes[b];
-            axes[b] = axes[b - 1];
-            axes[b - 1] = t;
-            changed = 1;
+        const int d = out->dims[a];
+        strides[a] = step;
+        if (d < 0 || shape[d] == 1) {
+            continue;
         }
+        n[g.n] = shape[d];
+        for (int i = 0; i < nin; i++) {
+            walked[i][g.n] = thn_stride_along(k, i, d, in, NULL);
+        }
+        rank[g.n++] = out->rank - a; /* where no operand decides, axes stay in their order */
     }
-    if (!changed) {
-        return 0;
+    thn_sort_dims(&g, nin + 1, 0);
+    for (int d = g.n - 1; d >= 0; d--) {
+        changed |= d > 0 && rank[d - 1] < rank[d];
+        strides[out->rank - rank[d]] = step;
+        step *= n[d] > 0 ? n[d] : 1;
     }
-    thn_intp step = out->itemsize;
-    for (int a = out->rank - 1; a >= 0; a--) {
-        const thn_intp n = out->dims[axes[a]] < 0 ? 1 : shape[out->dims[axes[a]]];
-        strides[axes[a]] = step;
-        step *= n > 0 ? n : 1;
-    }
-    return 1;
+    return changed;
 }
 
 /* Puts dims [first, first + count) of the iteration into the group, without those of length 1. */
@@ -241,7 +226,7 @@ static void find_direct(ThnPlan *p)
     const Dims *g = &p->outer;
     const int rows = p->mode != RUN_ELEM && p->mode != RUN_ELEM_BUFFERED, last = rows ? g->n : g->n - 1;
     const int possible = p->mode == RUN_ELEM || p->mode == RUN_ROWS || (p->mode == RUN_REDUCE && thn_reduces_directly(p));
-    const int apart = p->mode == RUN_ELEM_BUFFERED && p->rows * n_ops(p->k) <= FEW_APART;
+    const int apart = p->mode == RUN_ELEM_BUFFERED && g->n == 1 && g->shape[0] * n_ops(p->k) <= FEW_APART;
     p->direct = ((possible && !p->buffered) || apart) && last <= 1 && p->work < PARALLEL_WORK;
     if (p->direct) {
         p->n1 = last > 0 ? g->shape[0] : 1;

@@ -23,7 +23,7 @@ struct ThnPlan {
     Dims outer, in;
     char **ptr;
     unsigned char *through; /* operand goes through a buffer */
-    int direct;        /* small: n1 rows of n0 elements, s1 from row to row, at once */
+    int direct;        /* small: n1 rows of n0 elements, s1 from row to row, at once; or a row of which some operands are copied */
     thn_intp n1, n0, *s1;
     int made;          /* the instruction has a plan for the arrays that `layout` describes */
     thn_intp *layout;    /* dims and strides of each input, then of each output */
@@ -38,10 +38,9 @@ static inline int itemsize_of(const ThnKernel *k, int op)
 
 #define PARALLEL_WORK 60000.0     /* ns of work below which nothing is split */
 
-/* Rows [r0, r1) of the loops around the innermost dim, elements [e0, e1) of each, through buffers; -1: no memory. Of so few elements
- * of all operands the buffers are on the stack. */
+/* Elements of all operands of a row that lie apart and are copied to the stack. */
 #define FEW_APART 256
-int thn_elem_buffered(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, thn_intp e1);
+void thn_elem_apart(const ThnPlan *p);
 
 /* Whether rows of a reduction are few and short enough for thn_reduce_direct. */
 int thn_reduces_directly(const ThnPlan *p);
@@ -51,7 +50,7 @@ static inline void thn_run_direct(const ThnPlan *p)
 {
     switch (p->mode) {
     case RUN_ELEM: p->k->fn->elem(p->ptr, p->s1, p->n1, p->n0); break;
-    case RUN_ELEM_BUFFERED: thn_elem_buffered(p, 0, p->n1, 0, p->n0); break;
+    case RUN_ELEM_BUFFERED: thn_elem_apart(p); break;
     case RUN_ROWS: p->k->fn->rows(p->ptr, p->s1, p->n1, p->n0); break;
     default: thn_reduce_direct(p);
     }

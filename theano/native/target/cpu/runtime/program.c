@@ -27,29 +27,26 @@ int thn_parse_ints(PyObject *seq, int **out, int *n, long least, long limit, con
 
 static int parse_cell(ThnProgram *p, PyObject *spec, ThnCellSpec *c)
 {
-    THN_RAISE_IF(!PyTuple_Check(spec) || PyTuple_GET_SIZE(spec) < 1, PyExc_TypeError,
-                 "a cell is a tuple ('tensor', typenum, ndim[, broadcastable]) or ('object',)");
-    PyObject *kind = PyTuple_GET_ITEM(spec, 0);
-    if (PyUnicode_Check(kind) && PyUnicode_CompareWithASCIIString(kind, "object") == 0) {
-        c->kind = THN_KIND_OBJECT;
+    int typenum = 0, ndim = 0;
+    PyObject *bcast = Py_None;
+    const char *name;
+    THN_RAISE_IF(!PyTuple_Check(spec), PyExc_TypeError, "a cell is a tuple ('tensor', typenum, ndim[, broadcastable]) or ('object',)");
+    THN_NEED(PyArg_ParseTuple(spec, "s|iiO", &name, &typenum, &ndim, &bcast));
+    c->kind = strcmp(name, "object") == 0 ? THN_KIND_OBJECT : THN_KIND_TENSOR;
+    if (c->kind == THN_KIND_OBJECT) {
         return 0;
     }
-    int typenum, ndim;
-    PyObject *bcast = NULL;
-    const char *name;
-    THN_NEED(PyArg_ParseTuple(spec, "sii|O", &name, &typenum, &ndim, &bcast));
     THN_RAISE_IF(strcmp(name, "tensor") != 0 || ndim < 0 || ndim > THN_MAXDIM, PyExc_ValueError, "bad cell: %R (at most %d dimensions)",
                  spec, THN_MAXDIM);
     THN_OWNED PyArray_Descr *d = PyArray_DescrFromType(typenum);
     THN_NEED(d);
     THN_RAISE_IF(!PyTypeNum_ISBOOL(typenum) && !PyTypeNum_ISNUMBER(typenum), PyExc_ValueError, "a tensor cell cannot hold dtype %S",
                  (PyObject *)d);
-    c->kind = THN_KIND_TENSOR;
     c->typenum = d->type_num;
     c->ndim = (int16_t)ndim;
     c->itemsize = thn_itemsize(typenum);
     THN_RAISE_IF(c->itemsize <= 0 || c->itemsize > 16, PyExc_ValueError, "bad cell: %R", spec);
-    if (bcast && bcast != Py_None) {
+    if (bcast != Py_None) {
         THN_OWNED PyObject *fast = PySequence_Fast(bcast, "a broadcast pattern is a sequence of bools");
         THN_NEED(fast);
         THN_RAISE_IF(PySequence_Fast_GET_SIZE(fast) != ndim, PyExc_ValueError, "bad cell: %R", spec);
@@ -125,24 +122,23 @@ static int parse_update(ThnProgram *p, PyObject *entry, ThnUpdate *u)
         THN_TRY(parse(p, PyList_GET_ITEM(list, i), &p->all[i]));                                \
     }
 
-static int parse_all(ThnProgram *p, PyObject *cells, PyObject *instrs, PyObject *inputs, PyObject *constants,
-                     PyObject *outputs, PyObject *updates)
+static int parse_all(ThnProgram *p, PyObject *const *lists)
 {
-    const int n = (int)PyList_GET_SIZE(instrs);
-    PARSE_EACH(p, cells, cells, ncells, parse_cell)
+    const int n = (int)PyList_GET_SIZE(lists[1]);
+    PARSE_EACH(p, lists[0], cells, ncells, parse_cell)
     p->times = thn_alloc(sizeof(double) * (size_t)n);
     p->counts = thn_alloc(sizeof(long long) * (size_t)n);
     THN_NEED(p->times && p->counts);
     p->end = p->end < 0 || p->end > n ? n : p->end;
     p->nundo = n - p->end;
-    PARSE_EACH(p, instrs, instrs, ninstrs, parse_instr)
+    PARSE_EACH(p, lists[1], instrs, ninstrs, parse_instr)
     if (p->tail_start < 0 || p->tail_start > p->end) {
         p->tail_start = p->end;
     }
-    PARSE_EACH(p, inputs, inputs, ninputs, parse_input)
-    PARSE_EACH(p, constants, constants, nconstants, parse_slot)
-    PARSE_EACH(p, outputs, outputs, noutputs, parse_output)
-    PARSE_EACH(p, updates, updates, nupdates, parse_update)
+    PARSE_EACH(p, lists[2], inputs, ninputs, parse_input)
+    PARSE_EACH(p, lists[3], constants, nconstants, parse_slot)
+    PARSE_EACH(p, lists[4], outputs, noutputs, parse_output)
+    PARSE_EACH(p, lists[5], updates, nupdates, parse_update)
     return 0;
 }
 
@@ -175,7 +171,7 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
         PyErr_NoMemory();
         ok = 0;
     }
-    ok = ok && parse_all(p, lists[0], lists[1], lists[2], lists[3], lists[4], lists[5]) == 0;
+    ok = ok && parse_all(p, lists) == 0;
     for (int i = 0; i < 6; i++) {
         Py_XDECREF(lists[i]);
     }
@@ -285,8 +281,7 @@ static int load_tuple(ThnProgram *p, ThnFrame *f, const void *values)
     return 1;
 }
 
-/* Boxes all outputs, then does the updates. */
-static int finish(ThnProgram *p, ThnFrame *f, PyObject **out)
+int thn_finish(ThnProgram *p, ThnFrame *f, PyObject **out)
 {
     for (int i = 0; i < p->noutputs; i++) {
         out[i] = thn_box(f, &f->cells[p->outputs[i].cell]);
@@ -304,26 +299,6 @@ static int finish(ThnProgram *p, ThnFrame *f, PyObject **out)
         PyList_SetItem(p->inputs[p->updates[i].input].held, 0, v);
     }
     return 0;
-}
-
-int thn_call(ThnProgram *p, int (*load)(ThnProgram *p, ThnFrame *f, const void *what), const void *what, PyObject **out)
-{
-    if (p->serialise && thn_lock(&p->lock) < 0) {
-        return -1;
-    }
-    int r = -1;
-    ThnFrame *f = thn_frame_get(p);
-    if (f) {
-        r = load(p, f, what);
-        if (r > 0 && (thn_run(p, f) < 0 || finish(p, f, out) < 0)) {
-            r = -1;
-        }
-        thn_frame_put(p, f);
-    }
-    if (p->serialise) {
-        thn_unlock(&p->lock);
-    }
-    return r;
 }
 
 /* A list of the outputs. */

@@ -76,15 +76,13 @@ static int acc_size(char type)
     }
 }
 
-/* The first n lanes of all accumulators become what the reduction of no element is. */
-static void acc_init(const ThnKernel *k, char *const *ptr, char *acc, thn_intp n)
+/* The first n lanes of all accumulators become the first of others, which hold the reduction of no element. */
+static void acc_init(const char *codes, char *acc, const char *empty, thn_intp n)
 {
-    static const thn_intp none[THN_KMAXOPS];
-    const char *codes = k->fn->reduces;
-    k->fn->part(ptr, none, 1, 0, 0, acc, 0);
     for (int r = 0; codes[2 * r]; r++) {
         char *to = acc + (size_t)r * ACC_BYTES;
         const size_t size = (size_t)acc_size(codes[2 * r + 1]), total = (size_t)n * size;
+        memcpy(to, empty + (size_t)r * ACC_BYTES, size);
         for (size_t done = size; done < total; done *= 2) {
             memcpy(to + done, to, done < total - done ? done : total - done);
         }
@@ -206,8 +204,8 @@ static int reduce_row_range(void *ctx, thn_intp r0, thn_intp r1)
     char *spare = acc + acc_bytes, *buf = spare + acc_bytes;
     ThnWalk w;
     thn_walk(&w, &p->outer, p->outer.n, ops, p->ptr, r0);
-    for (thn_intp r = r0, m; r < r1; r += m, thn_walk_on(&w, m)) {
-        m = thn_walk_run(&w, r1 - r < most ? r1 - r : most);
+    for (thn_intp r = r0, m = 0; r < r1; r += m) {
+        m = thn_walk_on(&w, m, r1 - r < most ? r1 - r : most);
         reduce_rows(p, w.ptr, w.along, m, 0, p->inner < chunk ? p->inner : chunk, acc, 0, buf, spare);
         for (thn_intp c = 1; c < nchunks; c++) {
             const thn_intp e1 = (c + 1) * chunk < p->inner ? (c + 1) * chunk : p->inner;
@@ -226,6 +224,7 @@ static int reduce_row_range(void *ctx, thn_intp r0, thn_intp r1)
 typedef struct {
     const ThnPlan *p;
     char *acc;          /* partial results */
+    char *empty;        /* columns: accumulators of no element */
     thn_intp chunk, nchunks;
     char *const *row_ptr;
 } Launch;
@@ -279,7 +278,8 @@ int thn_run_reduce(const ThnPlan *p)
     thn_walk(&w, &p->outer, p->outer.n, n_ops(k), p->ptr, 0);
     l.row_ptr = w.ptr;
     int failed = 0;
-    for (thn_intp r = 0; r < p->rows && !failed; r++, thn_walk_on(&w, 1)) {
+    for (thn_intp r = 0; r < p->rows && !failed; r++) {
+        thn_walk_on(&w, r > 0, 1);
         failed = thn_parallel_ranges(p->inner, l.chunk, reduce_chunk, &l);
         acc_fold(k->fn->reduces, l.acc, l.nchunks);
         k->fn->fin(w.ptr, w.along, 1, l.acc);
@@ -303,8 +303,9 @@ static thn_intp blocks_of(const ThnPlan *p)
 }
 
 /* Rows [i0, i1) of the inner dims into the accumulators of column blocks [b0, b1). */
-static void accumulate_columns(const ThnPlan *p, char *const *base, thn_intp b0, thn_intp b1, thn_intp i0, thn_intp i1, char *acc)
+static void accumulate_columns(const Launch *l, thn_intp b0, thn_intp b1, thn_intp i0, thn_intp i1, char *acc)
 {
+    const ThnPlan *p = l->p;
     const ThnKernel *k = p->k;
     const thn_intp ncols = columns_of(p);
     const size_t acc_bytes = acc_total(k);
@@ -312,13 +313,13 @@ static void accumulate_columns(const ThnPlan *p, char *const *base, thn_intp b0,
     ThnWalk w;
     for (thn_intp b = b0; b < b1; b++) {
         const thn_intp left = ncols - b * THN_LANES;
-        acc_init(k, base, acc + (size_t)(b - b0) * acc_bytes, left < THN_LANES ? left : THN_LANES);
+        acc_init(k->fn->reduces, acc + (size_t)(b - b0) * acc_bytes, l->empty, left < THN_LANES ? left : THN_LANES);
     }
-    thn_walk(&w, &p->in, p->in.n, n_ops(k), base, i0);
-    for (thn_intp i = i0, m; i < i1; i += m, thn_walk_on(&w, m)) {
+    thn_walk(&w, &p->in, p->in.n, n_ops(k), l->row_ptr, i0);
+    for (thn_intp i = i0, m = 0; i < i1; i += m) {
         /* A few rows at once through all blocks: memory is read in long runs, which counts for more than still fewer visits
          * to the accumulators. */
-        m = thn_walk_run(&w, b1 - b0 > 1 && i1 - i > ROWS_TOGETHER ? ROWS_TOGETHER : i1 - i);
+        m = thn_walk_on(&w, m, b1 - b0 > 1 && i1 - i > ROWS_TOGETHER ? ROWS_TOGETHER : i1 - i);
         for (thn_intp b = b0; b < b1; b++) {
             const thn_intp c0 = b * THN_LANES, c1 = c0 + THN_LANES < ncols ? c0 + THN_LANES : ncols;
             for (int op = 0; op < w.ops; op++) {
@@ -348,7 +349,7 @@ static int columns_chunk(void *ctx, thn_intp i0, thn_intp i1)
 {
     const Launch *l = ctx;
     const thn_intp nblocks = blocks_of(l->p);
-    accumulate_columns(l->p, l->row_ptr, 0, nblocks, i0, i1, l->acc + (size_t)(i0 / l->chunk * nblocks) * acc_total(l->p->k));
+    accumulate_columns(l, 0, nblocks, i0, i1, l->acc + (size_t)(i0 / l->chunk * nblocks) * acc_total(l->p->k));
     return 0;
 }
 
@@ -358,7 +359,7 @@ static int column_blocks(void *ctx, thn_intp b0, thn_intp b1)
     const Launch *l = ctx;
     const size_t acc_bytes = acc_total(l->p->k);
     char *acc = l->acc + (size_t)b0 * acc_bytes;
-    accumulate_columns(l->p, l->row_ptr, b0, b1, 0, l->p->inner, acc);
+    accumulate_columns(l, b0, b1, 0, l->p->inner, acc);
     for (thn_intp b = b0; b < b1; b++) {
         finish_columns(l->p, l->row_ptr, b, acc + (size_t)(b - b0) * acc_bytes);
     }
@@ -404,17 +405,20 @@ static int column_rows(void *ctx, thn_intp r0, thn_intp r1)
     const thn_intp rows = p->rows / columns_of(p);
     Launch l = *shared;
     ThnWalk w;
-    l.acc = thn_buffer_alloc((size_t)(l.nchunks * blocks_of(p)) * acc_total(p->k));
-    if (!l.acc) {
+    l.empty = thn_buffer_alloc((size_t)(l.nchunks * blocks_of(p) + 1) * acc_total(p->k));
+    if (!l.empty) {
         return -1;
     }
+    l.acc = l.empty + acc_total(p->k);
     thn_walk(&w, &p->outer, p->outer.n - 1, n_ops(p->k), p->ptr, r0);
     l.row_ptr = w.ptr;
-    for (thn_intp r = r0; r < r1; r++, thn_walk_on(&w, 1)) {
+    p->k->fn->part(w.ptr, w.along, 1, 0, 0, l.empty, 0);
+    for (thn_intp r = r0; r < r1; r++) {
+        thn_walk_on(&w, r > r0, 1);
         /* With several tasks what is inside is no loop for several threads. */
         columns_of_row(&l, r1 - r0 == rows ? p->work / (double)rows : 0.0);
     }
-    thn_buffer_free(l.acc);
+    thn_buffer_free(l.empty);
     return 0;
 }
 

@@ -233,7 +233,7 @@ int thn_run_step(ThnProgram *p, ThnFrame *f, int how, size_t *bytes)
         const ThnInstr *ins = &p->instrs[i];
         ThnAgain *a = &f->again[i];
         const double start = p->profile ? thn_now() : 0;
-        const int done = changed ? 0 : run_quickly(f, ins, a), n = ins->nout < MOST_OUTPUTS ? ins->nout : MOST_OUTPUTS;
+        const int done = changed ? 0 : run_quickly(f, ins, a), n = changed ? 0 : thn_least(ins->nout, MOST_OUTPUTS);
         if (done) {
             THN_TRY(done < 0 ? thn_fail(p, f, ins) : count_run(p, ins, a, start));
             continue;

@@ -56,7 +56,7 @@ int thn_scan_new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *r
 /* Lends a row to an input cell of the inner program. */
 int thn_scan_lend(ThnFrame *f, ThnCell *c, char *data, const npy_intp *dims, const npy_intp *strides, const char *what, int i);
 /* Lets an input cell of the inner program see an argument that is the same in all steps. */
-int thn_scan_share(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from);
+int thn_scan_share(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from, int i);
 /* A shared value's cell of the inner program gets a copy; `*same` is cleared if its memory changed. */
 int thn_scan_copy_shared(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from, int *same);
 /* Outputs of a loop without steps. */

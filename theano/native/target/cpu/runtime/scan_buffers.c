@@ -48,13 +48,9 @@ int thn_scan_take_buffer(ThnFrame *f, const ThnInstr *ins, const Scan *s, int i,
     return 0;
 }
 
-int thn_scan_lend(ThnFrame *f, ThnCell *c, char *data, const npy_intp *dims, const npy_intp *strides, const char *what, int i)
+/* Whether the dims of an inner input are those that it was made for. */
+static int check_dims(ThnFrame *f, const ThnCell *c, const char *what, int i)
 {
-    memcpy(c->dims, dims, sizeof(npy_intp) * (size_t)c->ndim);
-    memcpy(c->strides, strides, sizeof(npy_intp) * (size_t)c->ndim);
-    thn_cell_release(c);
-    c->data = data;
-    c->flags |= THN_CELL_SET;
     for (int d = 0; d < c->ndim; d++) {
         THN_FAIL_IF(f, (c->bcast >> d & 1) && c->dims[d] != 1, PyExc_TypeError,
                     "scan: dimension %d of a value of %s %d must be 1, it is %lld", d, what, i, (long long)c->dims[d]);
@@ -62,14 +58,20 @@ int thn_scan_lend(ThnFrame *f, ThnCell *c, char *data, const npy_intp *dims, con
     return 0;
 }
 
-int thn_scan_share(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from)
+int thn_scan_lend(ThnFrame *f, ThnCell *c, char *data, const npy_intp *dims, const npy_intp *strides, const char *what, int i)
+{
+    memcpy(c->dims, dims, sizeof(npy_intp) * (size_t)c->ndim);
+    memcpy(c->strides, strides, sizeof(npy_intp) * (size_t)c->ndim);
+    thn_cell_release(c);
+    c->data = data;
+    c->flags |= THN_CELL_SET;
+    return check_dims(f, c, what, i);
+}
+
+int thn_scan_share(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from, int i)
 {
     THN_TRY(thn_out_alias(g, to, from));
-    for (int d = 0; d < to->ndim; d++) {
-        THN_FAIL_IF(f, (to->bcast >> d & 1) && to->dims[d] != 1, PyExc_TypeError, "scan: dimension %d of an argument must be 1, it is %lld",
-                    d, (long long)to->dims[d]);
-    }
-    return 0;
+    return check_dims(f, to, "argument", i);
 }
 
 /* A shared value's cell of the inner program holds a copy: the step writes a new value while it reads the old one, or over it. */

@@ -6,6 +6,7 @@
 #include "row_product.h"
 
 #define FIXED (-1)
+#define FEW_ROWS 8
 
 typedef struct {
     int root;               /* the mover that the place follows, or FIXED */
@@ -168,7 +169,8 @@ static int add_call(ThnSteady *s, const ThnInstr *ins, const ThnAgain *a)
     return 1;
 }
 
-/* Where a step is one row of an elementwise kernel, a call of it takes as many steps as follow one another in memory. */
+/* Where a step is one row of an elementwise kernel, a call of it takes as many steps as follow one another in memory, unless they
+ * are few. */
 static void find_rows(ThnSteady *s, thn_intp *rows)
 {
     const Call *call = s->calls;
@@ -177,6 +179,9 @@ static void find_rows(ThnSteady *s, thn_intp *rows)
         return;
     }
     s->rows = rows;
+    for (int m = 0; m < s->nmovers; m++) {
+        s->rows = s->movers[m].len < FEW_ROWS ? NULL : s->rows;
+    }
     for (int op = 0; op < ins->nin + ins->nout; op++) {
         const ThnCell *c = op < ins->nin ? THN_IN(s->frame, ins, op) : THN_OUT(s->frame, ins, op - ins->nin);
         const int root = place_of(s, c).root;

@@ -155,7 +155,6 @@ __attribute__((always_inline)) static inline void copy_runs(npy_intp bytes, int 
 }
 
 #define COPY_RUNS(BYTES)                                                                       \
-    case BYTES:                                                                                \
         if (r->how == THN_READ) {                                                              \
             copy_runs(BYTES, 0, x, offsets, NULL, n, other, step);                             \
         } else {                                                                               \
@@ -164,21 +163,24 @@ __attribute__((always_inline)) static inline void copy_runs(npy_intp bytes, int 
         return;
 
 #define SHORT 32 /* elements of a row for which a call is not worth it */
-#define ADD_EACH(T, LENGTH)                                                                    \
+#define ADD_EACH(T, LENGTH, PLACE)                                                             \
     for (npy_intp i = 0; i < n; i++) {                                                         \
         T *to = (T *)(x + offsets[i]);                                                         \
-        const T *from = (const T *)(other + (places ? places[i] : i) * step);                  \
+        const T *from = (const T *)(other + (PLACE) * step);                                   \
         for (npy_intp e = 0; e < LENGTH; e++) {                                                \
             to[e] += from[e];                                                                  \
         }                                                                                      \
-    }                                                                                          \
-    return;
+    }
 #define ADD_RUNS(TYPENUM, T)                                                                   \
     case TYPENUM:                                                                              \
-        if (length == 1) {                                                                     \
-            ADD_EACH(T, 1)                                                                     \
+        if (places) {                                                                          \
+            ADD_EACH(T, length, places[i])                                                     \
+        } else if (length == 1) {                                                              \
+            ADD_EACH(T, 1, i)                                                                  \
+        } else {                                                                               \
+            ADD_EACH(T, length, i)                                                             \
         }                                                                                      \
-        ADD_EACH(T, length)
+        return;
 
 /* Runs, in their order, so that those that are added to the same place are summed; `places` (NULL: one after the other) apart in the
  * other array. */
@@ -188,16 +190,16 @@ static void move_runs(const ThnRows *r, char *x, const npy_intp *offsets, const 
     const npy_intp bytes = r->bytes, length = bytes / r->item;
     if (!r->inner) {
         switch (places ? 0 : bytes) {
-            COPY_RUNS(1)
-            COPY_RUNS(2)
-            COPY_RUNS(4)
-            COPY_RUNS(8)
-            COPY_RUNS(16)
-            COPY_RUNS(32)
-            COPY_RUNS(64)
-        default: copy_runs(bytes, r->how != THN_READ, x, offsets, places, n, other, step);
+        case 0: copy_runs(bytes, r->how != THN_READ, x, offsets, places, n, other, step); return;
+        case 1: COPY_RUNS(1)
+        case 2: COPY_RUNS(2)
+        case 4: COPY_RUNS(4)
+        case 8: COPY_RUNS(8)
+        case 16: COPY_RUNS(16)
+        case 32: COPY_RUNS(32)
+        case 64: COPY_RUNS(64)
+        default: COPY_RUNS(bytes)
         }
-        return;
     }
     switch (length <= SHORT ? r->typenum : NPY_NOTYPE) {
         ADD_RUNS(NPY_FLOAT, float)

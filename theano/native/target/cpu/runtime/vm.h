@@ -145,9 +145,30 @@ void thn_replay_free(ThnProgram *p, ThnFrame *f);
 int thn_lock(ThnLock *lock);
 void thn_locks_init(void);
 void thn_unlock(ThnLock *lock);
-/* A call: `load` fills the input cells of a frame from `what`, and `out` gets the outputs (noutputs new references), after which the
- * updates are done. 1; -1: Python error, nothing has changed; or what `load` returns if that is not 1. */
-int thn_call(ThnProgram *p, int (*load)(ThnProgram *p, ThnFrame *f, const void *what), const void *what, PyObject **out);
+/* Boxes all outputs into `out` (noutputs new references), then does the updates. Nothing happens on failure. */
+int thn_finish(ThnProgram *p, ThnFrame *f, PyObject **out);
+
+/* A call: `load` fills the input cells of a frame from `what`, `out` gets the outputs. 1; -1: Python error, nothing has changed; or
+ * what `load` returns if that is not 1. */
+static inline int thn_call(ThnProgram *p, int (*load)(ThnProgram *p, ThnFrame *f, const void *what), const void *what, PyObject **out)
+{
+    if (p->serialise && thn_lock(&p->lock) < 0) {
+        return -1;
+    }
+    int r = -1;
+    ThnFrame *f = thn_frame_get(p);
+    if (f) {
+        r = load(p, f, what);
+        if (r > 0 && (thn_run(p, f) < 0 || thn_finish(p, f, out) < 0)) {
+            r = -1;
+        }
+        thn_frame_put(p, f);
+    }
+    if (p->serialise) {
+        thn_unlock(&p->lock);
+    }
+    return r;
+}
 
 /* The kernel of a Python object of type Kernel; NULL + TypeError. */
 const struct ThnKernel *thn_kernel_of(PyObject *o);

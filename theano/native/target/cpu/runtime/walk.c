@@ -61,12 +61,10 @@ void thn_strides_along(const Dims *g, int d, int ops, thn_intp *s)
 /* Whether dim a should be outside of dim b: by the first operand, outputs first, that decides. */
 static int goes_outside(const Dims *g, int ops, int nin, int a, int b)
 {
-    for (int pass = 0; pass < 2; pass++) {
-        for (int op = pass ? 0 : nin; op < (pass ? nin : ops); op++) {
-            const thn_intp sa = thn_magnitude(g->strides[op * g->cap + a]), sb = thn_magnitude(g->strides[op * g->cap + b]);
-            if (sa != 0 && sb != 0 && sa != sb) {
-                return sa > sb;
-            }
+    for (int i = nin; i < nin + ops; i++) {
+        const thn_intp *s = g->strides + (i < ops ? i : i - ops) * g->cap, sa = thn_magnitude(s[a]), sb = thn_magnitude(s[b]);
+        if (sa != 0 && sb != 0 && sa != sb) {
+            return sa > sb;
         }
     }
     return a < b;

@@ -55,11 +55,12 @@ typedef struct ThnWalk {
 
 /* Begins at a linear position. */
 void thn_walk(ThnWalk *w, const Dims *g, int nd, int ops, char *const *ptr, thn_intp start);
-/* Steps behind n positions along the last dim. */
-static inline void thn_walk_on(ThnWalk *w, thn_intp n) { thn_skip(w->g, w->nd, n, w->ops, w->ptr, w->at); }
-/* Positions along the last dim from here on, `most` at most. */
-static inline thn_intp thn_walk_run(const ThnWalk *w, thn_intp most)
+/* Steps behind n positions along the last dim, and returns how many there are from there on, `most` at most. */
+static inline thn_intp thn_walk_on(ThnWalk *w, thn_intp n, thn_intp most)
 {
+    if (n > 0) {
+        thn_skip(w->g, w->nd, n, w->ops, w->ptr, w->at);
+    }
     const thn_intp left = thn_left(w->g, w->nd, w->at);
     return left < most ? left : most;
 }
