@@ -56,11 +56,11 @@ typedef struct {
     int walking;                 /* their number */
     int first[MOST_GATHERS + 1]; /* the first of each array's index arrays */
     int carrier;                 /* the iteration dim along which tiles have several rows */
-    int column;                  /* iteration dim by which wide rows are cut, or -1 */
+    int column;                  /* iteration dim by which rows may be shared out between threads, or -1 */
     npy_intp columns;            /* its length */
     npy_intp row;                /* elements of the kernel's row */
     int by_row;                  /* rows are taken one by one, gathered ones where they are */
-    npy_intp block, width;       /* rows and columns of a tile */
+    npy_intp block;              /* rows of a tile */
     npy_intp kinds;              /* of pages of the target, each a task's, if greater than 1 */
     int32_t *again;              /* same: for each position -1, or which of the rows kept beforehand it reads */
     char *kept;

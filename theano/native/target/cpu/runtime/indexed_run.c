@@ -14,7 +14,7 @@
 /* What a task works with. */
 typedef struct {
     ThnPlan *plan;
-    npy_intp rows, width;        /* of the plan; -1: none yet */
+    npy_intp rows;               /* of the plan; -1: none yet */
     npy_intp kind;               /* of pages of the target; -1: all */
     char *buffers[MOST_GATHERS + 1];
     npy_intp *offsets[MOST_GATHERS + 1];
@@ -163,7 +163,6 @@ static void make_plan(const Run *r, Work *w, npy_intp rows, npy_intp width)
     }
     thn_plan(k, in, out, shape, w->plan);
     w->rows = rows;
-    w->width = width;
     if (w->plan->mode == RUN_ELEM) {
         thn_strides_along(&w->plan->outer, w->plan->outer.n - 2, n_ops(k), w->s1);
     }
@@ -172,7 +171,7 @@ static void make_plan(const Run *r, Work *w, npy_intp rows, npy_intp width)
 /* Pointers of a plan of so many rows and columns, from c0 on, those of operands that are not indexed to where `from` leads. */
 static char **open_plan(const Run *r, Work *w, char *const *from, npy_intp rows, npy_intp c0, npy_intp width)
 {
-    if (w->rows != rows || w->width != width) {
+    if (w->rows != rows) {
         make_plan(r, w, rows, width);
     }
     for (int op = 0; op < n_ops(r->k); op++) {
@@ -266,8 +265,8 @@ static void fill_neutral(int typenum, char *p, npy_intp bytes)
     }
 }
 
-/* Memory for a task; NULL: none left. */
-static char *make_work(const Run *r, Work *w)
+/* Memory for a task of so many columns; NULL: none left. */
+static char *make_work(const Run *r, Work *w, npy_intp width)
 {
     const Spec *s = r->s;
     const ThnKernel *k = r->k;
@@ -279,8 +278,7 @@ static char *make_work(const Run *r, Work *w)
         sizes[g] = (size_t)(r->block * r->st->arrays[g].row * k->in[s->gathers[g].op].itemsize);
     }
     if (r->scatters && !r->by_row) {
-        const npy_intp columns = r->column >= 0 && r->columns ? r->columns : 1;
-        sizes[TARGET] = (size_t)(r->block * (r->row / columns * r->width + r->row % columns)) * (size_t)k->out[0].itemsize;
+        sizes[TARGET] = (size_t)(r->block * (r->columns ? r->row / r->columns : 0) * width * k->out[0].itemsize);
     }
     parts[n++] = (ThnPart){&w->plan, thn_plan_size(k)};
     parts[n++] = (ThnPart){&w->acc, acc};
@@ -294,7 +292,7 @@ static char *make_work(const Run *r, Work *w)
     if (s->adds && sizes[TARGET]) {
         fill_neutral(k->out[0].typenum, w->neutral, (npy_intp)sizes[TARGET]);
     }
-    w->rows = w->width = -1;
+    w->rows = -1;
     return mem;
 }
 
@@ -364,7 +362,7 @@ static void run_part(Run *r, npy_intp p0, npy_intp p1, npy_intp c0, npy_intp c1,
     Work w;
     npy_intp at[THN_KMAXDIM];
     const npy_intp most = r->by_row ? ROWS : r->block;
-    char *mem = make_work(r, &w), *ptr[MOST_WALKING];
+    char *mem = make_work(r, &w, c1 - c0), *ptr[MOST_WALKING];
     if (!mem) {
         r->failed = 1;
         return;
@@ -376,10 +374,7 @@ static void run_part(Run *r, npy_intp p0, npy_intp p1, npy_intp c0, npy_intp c1,
         n = thn_left(&r->walk, r->walk.n, at);
         n = n < most ? n : most;
         n = n < p1 - t ? n : p1 - t;
-        for (npy_intp c = c0; c < c1; c += r->width) {
-            const npy_intp width = c1 - c < r->width ? c1 - c : r->width;
-            (r->by_row ? run_rows : run_tile)(r, &w, ptr, t, n, c, width);
-        }
+        (r->by_row ? run_rows : run_tile)(r, &w, ptr, t, n, c0, c1 - c0);
         thn_skip(&r->walk, r->walk.n, n, r->walking, ptr, at);
     }
     thn_pool_free(mem);
@@ -405,7 +400,7 @@ static int run_positions(void *ctx, npy_intp p0, npy_intp p1)
     return 0;
 }
 
-/* Tiles: as many rows as the first-level cache holds; wide rows whose results go through a buffer are cut. */
+/* Tiles: as many rows as the first-level cache holds. */
 static void choose_tiles(Run *r)
 {
     const Spec *s = r->s;
@@ -431,7 +426,7 @@ static void choose_tiles(Run *r)
     r->by_row &= longest >= DIRECT_BYTES || r->row > TILE / 2;
     r->block = r->by_row || r->row >= TILE ? 1 : TILE / (r->row ? r->row : 1);
     r->column = -1;
-    r->columns = r->width = 1;
+    r->columns = 1;
     /* Only the last axis of the target is cut; then a gathered row is shifted along its own last axis. */
     const int last = k->out[0].rank - 1;
     if (r->scatters && r->st->arrays[TARGET].rest && r->st->arrays[TARGET].axis_of_rest[r->st->arrays[TARGET].rest - 1] == last) {
@@ -444,10 +439,7 @@ static void choose_tiles(Run *r)
         }
     }
     if (r->column >= 0) {
-        const npy_intp n = r->st->shape[r->column];
-        r->columns = n;
-        r->width = r->row > TILE ? (npy_intp)((double)n * TILE / (double)r->row) : n;
-        r->width = r->width < 1 ? 1 : r->width;
+        r->columns = r->st->shape[r->column];
     }
 }
 
@@ -470,7 +462,6 @@ static void run_parts(Run *r)
         if (r->column >= 0 && r->columns * item >= 4 * LINE) {
             const npy_intp line = LINE / item > 0 ? LINE / item : 1;
             const npy_intp unit = ((r->columns + threads - 1) / threads + line - 1) / line * line;
-            r->width = r->width < unit ? r->width : unit;
             thn_parallel_ranges(r->columns, unit, run_columns, r);
             return;
         }

@@ -125,53 +125,41 @@ static void put_back(PyObject *storage, PyObject *value)
 static int thunk_execute(ThnFrame *f, const ThnInstr *ins)
 {
     Thunk *t = ins->data;
-    PyObject *thunk = t->given.thunk, *in_storages = t->given.in_storages, *out_storages = t->given.out_storages;
+    PyObject *in_storages = t->given.in_storages, *out_storages = t->given.out_storages;
     PyObject *small[8] = {NULL};
     PyObject **old = ins->nin <= 8 ? small : thn_alloc(sizeof(PyObject *) * (size_t)ins->nin);
-    int r = -1;
-    THN_NEED(old);
-    if (thn_lock(&t->lock) < 0) {
-        goto free_old;
-    }
-    for (int k = 0; k < ins->nin; k++) {
+    int r = old ? thn_lock(&t->lock) : -1;
+    const int locked = r == 0;
+    for (int k = 0; k < ins->nin && r == 0; k++) {
         PyObject *s = PyTuple_GET_ITEM(in_storages, k), *v = thn_box(f, THN_IN(f, ins, k));
-        if (!v) {
-            goto restore;
-        }
-        if (PyList_GET_SIZE(s) == 1 && PyList_GET_ITEM(s, 0) == v) {
+        if (v && PyList_GET_SIZE(s) == 1 && PyList_GET_ITEM(s, 0) == v) {
             Py_DECREF(v);
             continue;
         }
-        old[k] = Py_NewRef(PyList_GET_SIZE(s) ? PyList_GET_ITEM(s, 0) : Py_None);
-        if (PyList_SetItem(s, 0, v) < 0) {
-            goto restore;
-        }
-    }
-    for (int k = 0; k < ins->nout; k++) {
-        put_back(PyTuple_GET_ITEM(out_storages, k), NULL);
-    }
-    PyObject *result = PyObject_CallNoArgs(thunk);
-    if (result) {
-        Py_DECREF(result);
-        r = 0;
+        old[k] = v ? Py_NewRef(PyList_GET_SIZE(s) ? PyList_GET_ITEM(s, 0) : Py_None) : NULL;
+        r = v ? PyList_SetItem(s, 0, v) : -1;
     }
     for (int k = 0; k < ins->nout && r == 0; k++) {
-        PyObject *s = PyTuple_GET_ITEM(out_storages, k);
-        PyObject *v = Py_NewRef(PyList_GET_SIZE(s) ? PyList_GET_ITEM(s, 0) : Py_None);
-        r = thn_unbox(f, THN_OUT(f, ins, k), v);
-        Py_DECREF(v);
-    }
-    for (int k = 0; k < ins->nout; k++) {
         put_back(PyTuple_GET_ITEM(out_storages, k), NULL);
     }
-restore:
-    for (int k = 0; k < ins->nin; k++) {
+    THN_OWNED PyObject *result = r == 0 ? PyObject_CallNoArgs(t->given.thunk) : NULL;
+    r = result ? 0 : -1;
+    for (int k = 0; k < ins->nout && r == 0; k++) {
+        PyObject *s = PyTuple_GET_ITEM(out_storages, k);
+        THN_OWNED PyObject *v = Py_NewRef(PyList_GET_SIZE(s) ? PyList_GET_ITEM(s, 0) : Py_None);
+        r = thn_unbox(f, THN_OUT(f, ins, k), v);
+    }
+    for (int k = 0; k < ins->nout && locked; k++) {
+        put_back(PyTuple_GET_ITEM(out_storages, k), NULL);
+    }
+    for (int k = 0; k < ins->nin && locked; k++) {
         if (old[k]) {
             put_back(PyTuple_GET_ITEM(in_storages, k), old[k]);
         }
     }
-    thn_unlock(&t->lock);
-free_old:
+    if (locked) {
+        thn_unlock(&t->lock);
+    }
     if (old != small) {
         thn_free(old);
     }

@@ -209,11 +209,20 @@ int thn_kernel_outputs(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, con
     return 0;
 }
 
-static int plan_kernel(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, const ThnArg *in, ThnPlan *plan)
+/* `lengths`: of the dims along which inputs are positions. */
+static int plan_kernel(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, const npy_intp *lengths, ThnPlan *plan)
 {
-    ThnArg out[THN_KMAXOPS];
+    static const npy_intp step = sizeof(int64_t);
+    ThnArg in[THN_KMAXOPS], out[THN_KMAXOPS];
     npy_intp shape[THN_KMAXDIM];
     char err[256];
+    for (int i = 0; i < k->nin; i++) {
+        const ThnCell *c = THN_IN(f, ins, i);
+        const int along = k->in[i].position;
+        THN_FAIL_IF(f, along < 0 && (c->typenum != k->in[i].typenum || c->ndim != k->in[i].rank), PyExc_TypeError,
+                    "kernel: input %d has another dtype or rank", i);
+        in[i] = along < 0 ? (ThnArg){c->data, c->dims, c->strides} : (ThnArg){THN_POSITIONS, &lengths[along], &step};
+    }
     THN_FAIL_IF(f, thn_kernel_shape(k, in, shape, err, sizeof err) < 0, PyExc_ValueError, "%s", err);
     THN_TRY(thn_kernel_outputs(f, ins, k, in, shape));
     for (int o = 0; o < k->nout; o++) {
@@ -282,7 +291,6 @@ static int plan_again(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, ThnP
 static int op_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnKernel *k = ((const thn_kernel_params *)ins->data)->kernel;
-    ThnArg in[THN_KMAXOPS];
     ThnPlan *plan = f->scratch[ins->index].ptr;
     if (plan && plan->made && has_layout(f, ins, plan)) {
         return plan_again(f, ins, k, plan);
@@ -291,29 +299,9 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
         return -1;
     }
     plan->made = 0;
-    for (int i = 0; i < k->nin; i++) {
-        const ThnCell *c = THN_IN(f, ins, i);
-        THN_FAIL_IF(f, c->typenum != k->in[i].typenum || c->ndim != k->in[i].rank, PyExc_TypeError,
-                    "kernel: input %d has another dtype or rank", i);
-        in[i] = (ThnArg){c->data, c->dims, c->strides};
-    }
-    THN_TRY(plan_kernel(f, ins, k, in, plan));
+    THN_TRY(plan_kernel(f, ins, k, NULL, plan));
     keep_layout(f, ins, plan);
     return 0;
-}
-
-static int plan_positions(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, const npy_intp *dims)
-{
-    static const npy_intp step = sizeof(int64_t);
-    ThnPlan *plan = thn_scratch(f, ins, thn_plan_size(k));
-    ThnArg in[THN_KMAXOPS];
-    THN_NEED(plan);
-    for (int i = 0; i < k->nin; i++) {
-        const ThnCell *c = THN_IN(f, ins, i);
-        const int along = k->in[i].position;
-        in[i] = along < 0 ? (ThnArg){c->data, c->dims, c->strides} : (ThnArg){THN_POSITIONS, &dims[along], &step};
-    }
-    return plan_kernel(f, ins, k, in, plan);
 }
 
 /* Positions are the only operands that vary. A small array is computed at once: a plan would take longer than that. */
@@ -340,7 +328,8 @@ static int position_kernel_prepare(ThnFrame *f, const ThnInstr *ins)
         }
     }
     if (last > 1 || work > THN_GIL_WORK) {
-        return plan_positions(f, ins, k, dims);
+        plan = thn_scratch(f, ins, thn_plan_size(k));
+        return plan ? plan_kernel(f, ins, k, dims, plan) : -1;
     }
     THN_TRY(thn_out_alloc(f, out, dims));
     ptr[k->nin] = out->data;
