@@ -321,6 +321,16 @@ static int same_layout(const ThnCell *c, PyArrayObject *a)
     return 1;
 }
 
+/* Whether a value begins where its memory does, and goes on from there. */
+static int is_whole(const ThnCell *c)
+{
+    int whole = c->data == c->buf->data;
+    for (int i = 0; i < c->ndim && whole; i++) {
+        whole = c->dims[i] <= 1 || c->strides[i] > 0;
+    }
+    return whole;
+}
+
 PyObject *thn_box(ThnFrame *Py_UNUSED(f), ThnCell *c)
 {
     if (!(c->flags & THN_CELL_SET)) {
@@ -346,19 +356,17 @@ PyObject *thn_box(ThnFrame *Py_UNUSED(f), ThnCell *c)
             thn_copy_strided(c->ndim, c->dims, PyArray_DATA((PyArrayObject *)a),
                              PyArray_STRIDES((PyArrayObject *)a), c->data, c->strides, c->itemsize);
         }
+    } else if (!buf->owner && is_whole(c)) {
+        a = array_owning(c->typenum, c->ndim, c->dims, c->strides, c->data);
+        THN_NULL_UNLESS(a);
+        buf->owner = Py_NewRef(a);
     } else {
-        int whole = !buf->owner && c->data == buf->data;
-        for (int i = 0; i < c->ndim && whole; i++) {
-            whole = c->dims[i] <= 1 || c->strides[i] > 0;
-        }
         if (!buf->owner) {
             npy_intp n = (npy_intp)thn_pool_capacity(buf->data);
-            buf->owner = whole ? array_owning(c->typenum, c->ndim, c->dims, c->strides, c->data)
-                               : array_owning(NPY_UBYTE, 1, &n, NULL, buf->data);
-            THN_NULL_UNLESS(buf->owner);
+            THN_NULL_UNLESS(buf->owner = array_owning(NPY_UBYTE, 1, &n, NULL, buf->data));
         }
         PyArrayObject *owner = PyArray_Check(buf->owner) ? (PyArrayObject *)buf->owner : NULL;
-        if (whole || (owner && same_layout(c, owner))) {
+        if (owner && same_layout(c, owner)) {
             a = Py_NewRef(buf->owner);
         } else {
             a = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(c->typenum), c->ndim, c->dims, c->strides, c->data,

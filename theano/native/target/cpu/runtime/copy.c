@@ -354,23 +354,30 @@ static int run_part(void *ctx, npy_intp start, npy_intp stop)
 void thn_loop2(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_strides, const char *src,
                const npy_intp *src_strides, ThnInner inner)
 {
-    npy_intp n[THN_MAXDIM], strides[2][THN_MAXDIM], *ds = strides[DST];
+    npy_intp n[THN_MAXDIM], strides[2][THN_MAXDIM], *ds = strides[DST], *ss = strides[SRC];
     Dims g = {0, n, strides[0], THN_MAXDIM};
     for (int i = 0; i < ndim; i++) {
         if (dims[i] == 0) {
             return;
         }
-        n[g.n] = dims[i];
-        ds[g.n] = dst_strides[i];
-        strides[SRC][g.n] = src_strides[i];
-        g.n += dims[i] > 1;
+        if (dims[i] == 1) {
+            continue;
+        }
+        /* Insertion sort: the destination is walked in memory order. */
+        int j = g.n++;
+        for (; j > 0 && thn_magnitude(ds[j - 1]) < thn_magnitude(dst_strides[i]); j--) {
+            n[j] = n[j - 1];
+            ds[j] = ds[j - 1];
+            ss[j] = ss[j - 1];
+        }
+        n[j] = dims[i];
+        ds[j] = dst_strides[i];
+        ss[j] = src_strides[i];
     }
     if (g.n == 0) {
         inner(1, dst, 0, src, 0);
         return;
     }
-    /* The destination is walked in memory order. */
-    thn_sort_dims(&g, 2, DST);
     thn_merge_dims(&g, 2);
     const int nd = g.n;
     /* The innermost destination stride stands for the item size; parts depend on sizes only. */

@@ -43,6 +43,10 @@ static PyObject *slow_call_name;
 static int take_integer(ThnCell *c, int64_t v)
 {
     int64_t back;
+    if (c->typenum == NPY_INT64) {
+        c->scalar.i8 = v;
+        return 1;
+    }
     if (!(PyTypeNum_ISINTEGER(c->typenum) || c->typenum == NPY_DOUBLE || c->typenum == NPY_FLOAT)
         || (v < 0 && PyTypeNum_ISUNSIGNED(c->typenum))) {
         return 0;

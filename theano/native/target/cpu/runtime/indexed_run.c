@@ -283,12 +283,15 @@ static char *make_work(const Run *r, Work *w, npy_intp width)
     parts[n++] = (ThnPart){&w->plan, thn_plan_size(k)};
     parts[n++] = (ThnPart){&w->acc, acc};
     parts[n++] = (ThnPart){&w->neutral, s->adds ? sizes[TARGET] : 0};
-    for (int g = 0; g <= MOST_GATHERS; g++) {
-        parts[n++] = (ThnPart){&w->offsets[g], sizeof(npy_intp) * (size_t)rows};
-        parts[n++] = (ThnPart){&w->buffers[g], sizes[g]};
+    for (int g = 0; g <= TARGET; g++) {
+        if (arrays_of(r, g)) {
+            parts[n++] = (ThnPart){&w->offsets[g], sizeof(npy_intp) * (size_t)rows};
+            parts[n++] = (ThnPart){&w->buffers[g], sizes[g]};
+        }
     }
-    char *mem = thn_pool_parts(parts, n);
+    char *mem = thn_buffer_alloc(thn_parts_bytes(parts, n) + 64);
     THN_NULL_UNLESS(mem);
+    thn_parts_place(parts, n, mem + (64 - (uintptr_t)mem % 64) % 64);
     if (s->adds && sizes[TARGET]) {
         fill_neutral(k->out[0].typenum, w->neutral, (npy_intp)sizes[TARGET]);
     }
@@ -377,7 +380,7 @@ static void run_part(Run *r, npy_intp p0, npy_intp p1, npy_intp c0, npy_intp c1,
         (r->by_row ? run_rows : run_tile)(r, &w, ptr, t, n, c0, c1 - c0);
         thn_skip(&r->walk, r->walk.n, n, r->walking, ptr, at);
     }
-    thn_pool_free(mem);
+    thn_buffer_free(mem);
 }
 
 static void run_kind(void *ctx, long kind)

@@ -246,13 +246,18 @@ static int arange_execute(ThnFrame *f, const ThnInstr *ins)
         return 0;
     default: break;
     }
-    int integer = PyTypeNum_ISINTEGER(out->typenum);
-    ThnInner cast = thn_cast_inner(out->typenum, integer ? NPY_INT64 : NPY_DOUBLE);
+    const int integer = PyTypeNum_ISINTEGER(out->typenum);
+    const ThnInner cast = thn_cast_inner(out->typenum, integer ? NPY_INT64 : NPY_DOUBLE);
     THN_FAIL_IF(f, !cast, PyExc_TypeError, "arange: this dtype is not supported");
-    for (npy_intp i = 0; i < n; i++) {
-        int64_t iv = (int64_t)((uint64_t)r->istart + (uint64_t)i * (uint64_t)r->istep);
-        double v = r->start + (double)i * r->delta;
-        cast(1, out->data + i * out->itemsize, 0, integer ? (const char *)&iv : (const char *)&v, 0);
+    for (npy_intp start = 0, m; start < n; start += m) {
+        int64_t whole[256];
+        double real[256];
+        m = thn_least(n - start, 256);
+        for (npy_intp i = 0; i < m; i++) {
+            whole[i] = (int64_t)((uint64_t)r->istart + (uint64_t)(start + i) * (uint64_t)r->istep);
+            real[i] = r->start + (double)(start + i) * r->delta;
+        }
+        cast(m, out->data + start * out->itemsize, out->itemsize, integer ? (const char *)whole : (const char *)real, 8);
     }
     return 0;
 }

@@ -193,11 +193,11 @@ static int run_loop(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, T
         for (int t = 0; t < r->ntaps && steps > 0; t++, input++) {
             ThnCell *c = &g->cells[p->inputs[input].cell];
             ThnMover *tap = &run->taps[r->tap + t];
-            *tap = (ThnMover){c, b->cell->data, b->stride, modulo(r->first + r->taps[t], b->len), b->len};
+            *tap = thn_scan_mover(c, b, modulo(r->first + r->taps[t], b->len));
             THN_TRY(thn_scan_lend(f, c, thn_place(tap), b->dims, b->strides, "recurrent output", i));
         }
         for (int t = 0; t < r->nouts && steps > 0; t++, row++) {
-            run->rows[row] = (ThnMover){run->rows[row].cell, b->cell->data, b->stride, modulo(r->first + r->slices[t], b->len), b->len};
+            run->rows[row] = thn_scan_mover(run->rows[row].cell, b, modulo(r->first + r->slices[t], b->len));
         }
     }
     for (int i = 0; i < s->given.nnit; i++) {

@@ -123,8 +123,9 @@ int thn_offsets(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp 
     if (bytes && n >= 8 && wide_registers()) {
         return offsets_512(bytes, p, n, size, stride, add, offsets);
     }
-    return bytes == 8 ? find_offsets(8, NULL, p, 8, n, size, stride, add, offsets)
-                      : find_offsets(0, thn_int_reader(typenum), p, step, n, size, stride, add, offsets);
+    return bytes == 8   ? find_offsets(8, NULL, p, 8, n, size, stride, add, offsets)
+           : bytes == 4 ? find_offsets(4, NULL, p, 4, n, size, stride, add, offsets)
+                        : find_offsets(0, thn_int_reader(typenum), p, step, n, size, stride, add, offsets);
 }
 
 int thn_all_within(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp low, npy_intp high)

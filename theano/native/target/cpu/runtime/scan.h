@@ -48,6 +48,12 @@ typedef struct {
     char *bound;                  /* and whether it is made there */
 } Run;
 
+/* A row of a buffer, which moves; that of a single one stays where it is. */
+static inline ThnMover thn_scan_mover(ThnCell *c, const Buf *b, npy_intp row)
+{
+    return b->len == 1 ? (ThnMover){c, b->cell->data, 0, 0, NPY_MAX_INTP} : (ThnMover){c, b->cell->data, b->stride, row, b->len};
+}
+
 /* Memory (scan_buffers.c). */
 /* Gives output `i` the memory of its recurrent buffer: the input's own where it may be overwritten. */
 int thn_scan_take_buffer(ThnFrame *f, const ThnInstr *ins, const Scan *s, int i, npy_intp steps, Buf *b);

@@ -115,7 +115,7 @@ static int new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run
         }
         THN_TRY(thn_out_alloc(f, out, dims));
         look_at(b, out);
-        run->rows[row] = (ThnMover){run->rows[row].cell, out->data, b->stride, 0, b->len};
+        run->rows[row] = thn_scan_mover(run->rows[row].cell, b, 0);
     }
     return 0;
 }
