@@ -72,11 +72,9 @@ static int alloc_empty_prepare(ThnFrame *f, const ThnInstr *ins)
 static int alloc_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *value = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM];
+    npy_intp dims[THN_MAXDIM];
     THN_TRY(dims_from_scalars(f, ins, 1, dims));
-    if (value->ndim > out->ndim || thn_broadcast_strides(value, out->ndim, dims, strides) < 0) {
-        return thn_broadcast_error(f, value, out->ndim, dims);
-    }
+    THN_TRY(thn_broadcasts(f, value, out->ndim, dims));
     THN_TRY(thn_out_alloc(f, out, dims));
     f->work = (double)thn_size(out) * out->itemsize * NS_PER_BYTE;
     return 0;

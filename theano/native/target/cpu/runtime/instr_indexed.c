@@ -105,19 +105,14 @@ static int scatter_prepare(ThnFrame *f, const ThnInstr *ins, const Spec *s, Stat
     ThnCell *out = THN_OUT(f, ins, 0), *target = THN_IN(f, ins, s->target.op);
     const ThnTable *a = &st->arrays[TARGET];
     const int rank = s->k->out[0].rank;
-    npy_intp strides[THN_KMAXDIM];
     THN_TRY(thn_out_alias(f, out, target));
     THN_FAIL_IF(f, a->rest + s->nd != rank || target->typenum != s->k->out[0].typenum, PyExc_SystemError,
                 "indexed_kernel: the target has another rank or dtype");
     thn_kernel_out_dims(s->k, 0, st->shape, st->value);
     st->whole = 0;
     if (memcmp(st->value, a->full, sizeof(npy_intp) * (size_t)rank) != 0) {
-        const ThnCell value = {.ndim = (int16_t)rank, .dims = st->value, .strides = strides};
-        npy_intp seen[THN_KMAXDIM];
-        thn_dense_strides(rank, st->value, target->itemsize, strides);
-        if (thn_broadcast_strides(&value, rank, a->full, seen) < 0) {
-            return thn_broadcast_error(f, &value, rank, a->full);
-        }
+        const ThnCell value = {.ndim = (int16_t)rank, .dims = st->value, .strides = st->value}; /* only its dims are looked at */
+        THN_TRY(thn_broadcasts(f, &value, rank, a->full));
         st->whole = 1;
     }
     st->whole |= needs_whole(f, ins, s, st);
