@@ -313,11 +313,12 @@ class _Printer:
 
     def _read(self, ld: ir.Load | ir.Reload, at: str, pointer: str | None = None) -> str:
         """The statement that reads an element at a position of the row, by the array's pointer or another one."""
-        if isinstance(ld, ir.Load) and self.kernel.inputs[ld.operand].position:
+        source = f"{pointer or _pointer(ld)}[{at}]"
+        if isinstance(ld, ir.Load) and self.constant[ld.operand]:
+            source = f"c{ld.operand}"
+        elif isinstance(ld, ir.Load) and self.kernel.inputs[ld.operand].position:
             source = f"p{ld.operand} + {at}"
-        else:
-            source = f"{pointer or _pointer(ld)}[{at}]"
-        return f"const {self._type(ld)} {ld.var} = {f'c{ld.operand}' if self._is_constant(ld) else source};"
+        return f"const {self._type(ld)} {ld.var} = {source};"
 
     def _point(self, stage: _Stage, at: str, position: str, into: str = "", slow: bool = False,
                pointers: Mapping[str, str] | None = None) -> None:

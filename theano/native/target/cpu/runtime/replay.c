@@ -90,19 +90,13 @@ void thn_run_packed(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
     thn_operands(f, ins, &o);
     const ThnMatrix moving = thn_matrix(t ? o.y : o.x, t), c = thn_matrix(THN_OUT(f, ins, 0), t), z = o.z ? thn_matrix(o.z, t) : c;
     const void *alpha = o.alpha ? o.alpha->data : NULL, *beta = o.beta ? o.beta->data : NULL;
-    if (a->work > THN_GIL_WORK) {
-        Py_BEGIN_ALLOW_THREADS
-        thn_packed_multiply(a->packed, &moving, &z, &c, alpha, beta);
-        Py_END_ALLOW_THREADS
-    } else {
-        thn_packed_multiply(a->packed, &moving, &z, &c, alpha, beta);
-    }
+    THN_WITHOUT_GIL_IF(a->work > THN_GIL_WORK, thn_packed_multiply(a->packed, &moving, &z, &c, alpha, beta));
 }
 
 /* Chooses how the instruction that has just run will be repeated. */
 static void record(ThnFrame *f, const ThnInstr *ins, ThnAgain *a, double work)
 {
-    a->now = a->kind;
+    a->now = kind_of(ins);
     a->work = work;
     if (a->now == THN_REPLAY_VIEW) {
         const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
@@ -223,12 +217,7 @@ int thn_run_step(ThnProgram *p, ThnFrame *f, int how, size_t *bytes)
 {
     npy_intp before[MOST_OUTPUTS][2 * THN_MAXDIM];
     int changed = how != THN_AGAIN;
-    if (!f->again) {
-        THN_NEED(f->again = thn_alloc(sizeof(ThnAgain) * (size_t)p->ninstrs));
-        for (int i = 0; i < p->ninstrs; i++) {
-            f->again[i].kind = kind_of(&p->instrs[i]);
-        }
-    }
+    THN_NEED(f->again || (f->again = thn_alloc(sizeof(ThnAgain) * (size_t)p->ninstrs)));
     for (int i = 0; i < p->ninstrs; i++) {
         const ThnInstr *ins = &p->instrs[i];
         ThnAgain *a = &f->again[i];

@@ -9,7 +9,6 @@
 #include "vm.h"
 
 typedef struct ThnAgain {
-    int kind;               /* what the instruction allows */
     int now;                /* how the next step repeats it */
     double work;
     ptrdiff_t offset;       /* views: distance from the base's first element */

@@ -82,17 +82,7 @@ static int put_row(ThnFrame *f, const Scan *s, const Run *run, int o, const ThnC
 static int lies_in_buffers(const Scan *s, const Run *run, const ThnCell *v)
 {
     for (int i = 0; i < s->nrec; i++) {
-        const Buf *b = &run->bufs[i];
-        if (!b->cell || b->len == 0) {
-            continue;
-        }
-        /* Rows of memory from outside, a shared variable's, may go in any direction. */
-        const char *low = b->cell->data, *high = low + v->itemsize;
-        for (int k = -1; k < b->ndim; k++) {
-            const npy_intp span = k < 0 ? (b->len - 1) * b->stride : (b->dims[k] - 1) * b->strides[k];
-            *(span < 0 ? &low : &high) += span;
-        }
-        if (v->data >= low && v->data < high) {
+        if (run->bufs[i].cell && thn_may_overlap(v, run->bufs[i].cell)) {
             return 1;
         }
     }
