@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from theano.native import instructions as vm
 from theano.native.memory import Sharing, overwritten, scatter_target
 from theano.native.optimize.indexing import indexed_rank, shifted
+from theano.native.optimize.schedule import destroyed_inputs
 from theano.native.program import Instr, ProgramBuilder
 
 
@@ -67,8 +68,7 @@ def _written(builder: ProgramBuilder, instr: Instr) -> list[int]:
         return list(overwritten(instr, builder.kernels).values())
     if instr.node is None:
         return []
-    destroyed = {i for sources in (getattr(instr.node.op, "destroy_map", None) or {}).values() for i in sources}
-    cells = [builder.cell(instr.node.inputs[i]) for i in sorted(destroyed)]
+    cells = dict.fromkeys(map(builder.cell, destroyed_inputs(instr.node)))
     return [cell for cell in cells if cell in instr.ins and builder.cells[cell][0] == "tensor"]
 
 

@@ -123,12 +123,28 @@ class Load(Record):
     var: str
     operand: int
 
+    def to(self, var: str) -> Load:
+        """The same for another variable."""
+        return Load(var, self.operand)
+
+    def array(self, kernel: Kernel) -> Operand:
+        """What is read."""
+        return kernel.inputs[self.operand]
+
 
 class Reload(Record):
     """Read into `var` what an earlier stage stored to the full output `output`."""
 
     var: str
     output: int
+
+    def to(self, var: str) -> Reload:
+        """The same for another variable."""
+        return Reload(var, self.output)
+
+    def array(self, kernel: Kernel) -> Output:
+        """What is read."""
+        return kernel.outputs[self.output]
 
 
 class Stmt(Record):

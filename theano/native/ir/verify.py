@@ -10,6 +10,7 @@ from theano.native.ir.kernel import (
     MAX_OPERANDS,
     REDUCE_OPS,
     Kernel,
+    Load,
     Operand,
     Output,
     Reload,
@@ -107,12 +108,7 @@ def _verify_output(kernel: Kernel, j: int, output: Output) -> None:
 def _verify_stage(kernel: Kernel, stage: Stage, names: dict[str, str], stored: set[int]) -> None:
     local = dict(names)
     for load in stage.loads:
-        if isinstance(load, Reload):
-            _require(load.output in stored and is_full_output(kernel, load.output), "reload of what was not stored")
-            _define(local, load.var, kernel.outputs[load.output].dtype)
-        else:
-            _require(0 <= load.operand < len(kernel.inputs), f"no input {load.operand}")
-            _define(local, load.var, kernel.inputs[load.operand].dtype)
+        _verify_load(kernel, load, local, stored)
     if stage.index is not None:
         _require(kernel.n_inner > 0, "an elementwise kernel has no inner position")
         _define(local, stage.index, "int64")
@@ -138,6 +134,14 @@ def _verify_stage(kernel: Kernel, stage: Stage, names: dict[str, str], stored: s
         _verify_store(kernel, store, names)
         _require(not is_full_output(kernel, store.output), f"output {store.output} has a value for every element")
         stored.add(store.output)
+
+
+def _verify_load(kernel: Kernel, load: Load | Reload, names: dict[str, str], stored: set[int]) -> None:
+    if isinstance(load, Reload):
+        _require(load.output in stored and is_full_output(kernel, load.output), "reload of what was not stored")
+    else:
+        _require(0 <= load.operand < len(kernel.inputs), f"no input {load.operand}")
+    _define(names, load.var, load.array(kernel).dtype)
 
 
 def _verify_statement(stmt: Statement, names: dict[str, str]) -> None:
@@ -187,13 +191,9 @@ def _verify_picks(kernel: Kernel, stage: Stage, names: dict[str, str], stored: s
         _require("int" in names.get(access.at, ""), f"no integer row value {access.at}")
     for pick in stage.picks:
         load = pick.load
-        if isinstance(load, Reload):
-            _require(load.output in stored and is_full_output(kernel, load.output), "pick of what was not stored")
-            _define(names, load.var, kernel.outputs[load.output].dtype)
-        else:
-            _require(0 <= load.operand < len(kernel.inputs), f"no input {load.operand}")
+        _verify_load(kernel, load, names, stored)
+        if isinstance(load, Load):
             _require(not is_row_operand(kernel, load.operand), f"pick of input {load.operand}, which has one value a row")
-            _define(names, load.var, kernel.inputs[load.operand].dtype)
     defined = {**names, **dict(d for s in stage.row for d in s.defines)}
     for put in stage.puts:
         _verify_store(kernel, Store(put.output, put.var), defined)

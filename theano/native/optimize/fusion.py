@@ -27,7 +27,7 @@ from theano.native.lowering.loops import (
 from theano.native.lowering.scalars import is_scalar_constant, reduction_kind
 from theano.native.optimize.pairs import Pair
 from theano.native.optimize.rows import Stored, is_row_view, kernel_of, operands
-from theano.native.optimize.schedule import Schedule
+from theano.native.optimize.schedule import Schedule, destroyed_inputs
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowering_of
 from theano.native.target.base import Target
 from theano.raise_op import Assert
@@ -467,8 +467,7 @@ class _Segment:
         """Whether a node can run now: all that it reads is there, and it overwrites nothing that is in memory."""
         if any(v.owner in self.pending for v in node.inputs):
             return False
-        destroyed = (getattr(node.op, "destroy_map", None) or {}).values()
-        return all(node.inputs[position] in group.computed for positions in destroyed for position in positions)
+        return all(v in group.computed for v in destroyed_inputs(node))
 
     def found(self) -> dict[Apply, Group]:
         """The group of each node that is not lowered alone."""
@@ -492,29 +491,24 @@ class _Segment:
 
         One that has itself made what is overwritten there, and takes the node, stays open.
         """
-        destroyed = (getattr(node.op, "destroy_map", None) or {}).values()
+        destroyed = destroyed_inputs(node)
         if not destroyed:
             return None
         taker = self._choose(node) if isinstance(node.op, Elemwise) and self._is_work(node) else None
-        for positions in destroyed:
-            for position in positions:
-                source = node.inputs[position]
-                root = self.root_of.get(source, source)
-                self.destroyed[root] = len(self.position)
-                made = self.home.get(source.owner) if source.owner is not None else None
-                for group in self.readers.pop(root, ()):
-                    if group is taker and group is made:
-                        self.readers.setdefault(root, []).append(group)
-                    else:
-                        group.open = False
+        for source in destroyed:
+            root = self.root_of.get(source, source)
+            self.destroyed[root] = len(self.position)
+            made = self.home.get(source.owner) if source.owner is not None else None
+            for group in self.readers.pop(root, ()):
+                if group is taker and group is made:
+                    self.readers.setdefault(root, []).append(group)
+                else:
+                    group.open = False
         return taker
 
     def _group_for(self, node: Apply) -> Group | None:
         """The group that takes a node: one that is there, or one of its own."""
-        if isinstance(node.op, Assert):
-            group = self.producer.get(node.inputs[0])
-            return group if group is not None and group.takes(node) else None
-        if isinstance(node.op, DimShuffle):
+        if isinstance(node.op, DimShuffle | Assert):
             group = self.producer.get(node.inputs[0])
             if group is not None and group.takes(node):
                 return group

@@ -19,6 +19,7 @@ they read. A kernel in place takes fresh memory where it would have taken that o
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from theano.native import instructions as vm
@@ -105,8 +106,8 @@ def fuse_indexing(builder: ProgramBuilder, outputs: set[int], tail_start: int | 
     if vm.Kernel not in kinds or kinds.isdisjoint((vm.AdvancedSubtensor, vm.AdvancedInc, vm.IncSubtensor)):
         return tail_start
     program = _Program(builder, outputs)
-    program.fuse_gathers()
-    program.fuse_scatters()
+    program.fuse(program._fuse_gather, vm.AdvancedSubtensor)
+    program.fuse(program._fuse_scatter, vm.AdvancedInc, vm.IncSubtensor)
     return program.rebuild(tail_start)
 
 
@@ -176,12 +177,13 @@ class _Program:
             found = _Kernel(position, instr, self.builder.kernels[instr.op.kernel.number])
         return found
 
-    # -- gathers
-
-    def fuse_gathers(self) -> None:
+    def fuse(self, one: Callable[[int, Instr], None], *kinds: type) -> None:
+        """Let kernels do the work of instructions of some kinds, as `one` does for a single one."""
         for position, instr in enumerate(self.instrs):
-            if isinstance(instr.op, vm.AdvancedSubtensor):
-                self._fuse_gather(position, instr)
+            if isinstance(instr.op, kinds):
+                one(position, instr)
+
+    # -- gathers
 
     def _fuse_gather(self, position: int, instr: Instr) -> None:
         table, *indices = instr.ins
@@ -202,9 +204,8 @@ class _Program:
             return
         user = self.kernel_at(readers[0])
         count = self._rank(cell) - self._rank(table) + len(axes)
-        adjacent = axes == tuple(range(axes[0], axes[0] + len(axes)))
         operand = user.instr.ins.index(cell)
-        gather = _Gather(operand, table, tuple(indices), axes, axes[0] if adjacent else 0, count)
+        gather = _Gather(operand, table, tuple(indices), axes, _place_of(axes), count)
         dims = user.dims_of(operand, gather.at, count)
         limits = self.builder.target.limits
         full = len(user.gathers) == limits.gathers or self._rank(cell) > limits.indexed_rank
@@ -251,11 +252,6 @@ class _Program:
 
     # -- scatters
 
-    def fuse_scatters(self) -> None:
-        for position, instr in enumerate(self.instrs):
-            if isinstance(instr.op, vm.AdvancedInc | vm.IncSubtensor):
-                self._fuse_scatter(position, instr)
-
     def _fuse_scatter(self, position: int, instr: Instr) -> None:
         target, value, *indices = instr.ins
         made = self._only(value)
@@ -281,7 +277,7 @@ class _Program:
             count = 1 if maker.dims is None else len(maker.dims)
         else:
             axes = instr.op.axes
-            at = axes[0] if axes == tuple(range(axes[0], axes[0] + len(axes))) else 0
+            at = _place_of(axes)
             count = max(self._rank(cell) for cell in indices)
             if rank != ndim - len(axes) + count or count == 0 or len(axes) == ndim:
                 return
@@ -340,6 +336,11 @@ class _Program:
             return tail_start
         moved = self.builder.replace_instrs(self.replaced)
         return None if tail_start is None else moved[tail_start]
+
+
+def _place_of(axes: tuple[int, ...]) -> int:
+    """Where the dims of index arrays stand in the result of indexing, as NumPy has them."""
+    return axes[0] if axes == tuple(range(axes[0], axes[0] + len(axes))) else 0
 
 
 def _without_aliases(kernel: ir.Kernel, operands: set[int]) -> ir.Kernel:

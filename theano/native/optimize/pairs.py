@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from theano.gof.graph import Apply, Variable
-from theano.native.optimize.schedule import Schedule
+from theano.native.optimize.schedule import Schedule, destroyed_inputs
 from theano.native.program import ProgramBuilder, find_lowering, lowering_of
 
 
@@ -101,15 +101,13 @@ def _bring_together(pair: Pair, nodes: list[Apply], position: dict[Apply, int], 
             continue
         owners = {v.owner for v in node.inputs if v.owner is not None}
         # What a node of another region needs is not looked at: a branch, say, that reads what the first node gives.
-        if pair.first in owners or getattr(node.op, "destroy_map", None) or any(owner not in position for owner in owners):
+        if pair.first in owners or destroyed_inputs(node) or any(owner not in position for owner in owners):
             return False
         moved.append(node)
         needed |= owners
     read = {root_of.get(v, v) for node in (*moved, pair.second) for v in node.inputs}
-    for node in stay:
-        for positions in (getattr(node.op, "destroy_map", None) or {}).values():
-            if any(root_of.get(node.inputs[p], node.inputs[p]) in read for p in positions):
-                return False
+    if any(root_of.get(v, v) in read for node in stay for v in destroyed_inputs(node)):
+        return False
     order = [*reversed(moved), pair.first, pair.second, *reversed(stay)]
     nodes[start : end + 1] = order
     position.update((node, start + i) for i, node in enumerate(order))

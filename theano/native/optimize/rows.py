@@ -9,7 +9,7 @@ expensive functions are kept, in the memory of a result that is not there yet wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from theano.gof.graph import Apply, Variable
@@ -296,12 +296,9 @@ class RowPlan:
                 found.append(node)
         return found[::-1]
 
-    def _loop(self, stage: int, need: set[Variable]) -> tuple[ir.Stage, dict[Variable, Expression]]:
-        """A stage without its row statements, and the reductions' results."""
-        writer = self._writer
-        writer.restart()
-        values: dict[Variable, Expression] = {}
-        loads: list[ir.Load | ir.Reload] = []
+    def _reader(self, values: dict[Variable, Expression],
+                load: Callable[[str, Variable], None]) -> Callable[[Variable], Expression]:
+        """What gives the value of a variable: a known one, a number, or what `load` reads under a fresh name."""
 
         def value(variable: Variable) -> Expression:
             variable = self._root(variable)
@@ -310,19 +307,29 @@ class RowPlan:
                 found = self._row_values.get(variable)
             if found is None:
                 if is_scalar_constant(variable):
-                    found = scalar_constant(variable)
-                else:
-                    name = writer.fresh()
-                    place = self._places.get(variable)
-                    if place is not None:
-                        loads.append(ir.Reload(name, self._slots[variable].output))
-                    else:
-                        loads.append(ir.Load(name, self._operand(variable)))
-                        self._loaded_at[variable] = stage
-                    found = named_value(name, variable.type.dtype)
-                values[variable] = found
+                    return scalar_constant(variable)
+                name = self._writer.fresh()
+                load(name, variable)
+                found = values[variable] = named_value(name, variable.type.dtype)
             return found
 
+        return value
+
+    def _loop(self, stage: int, need: set[Variable]) -> tuple[ir.Stage, dict[Variable, Expression]]:
+        """A stage without its row statements, and the reductions' results."""
+        writer = self._writer
+        writer.restart()
+        values: dict[Variable, Expression] = {}
+        loads: list[ir.Load | ir.Reload] = []
+
+        def load(name: str, variable: Variable) -> None:
+            if variable in self._places:
+                loads.append(ir.Reload(name, self._slots[variable].output))
+            else:
+                loads.append(ir.Load(name, self._operand(variable)))
+                self._loaded_at[variable] = stage
+
+        value = self._reader(values, load)
         for node in self.nodes:
             if isinstance(node.op, _NO_WORK | CAReduce) or need.isdisjoint(node.outputs):
                 continue
@@ -360,18 +367,7 @@ class RowPlan:
         """Row statements after a stage's loop, and stores of what they give."""
         writer, values = self._writer, self._row_values
         writer.restart()
-
-        def value(variable: Variable) -> Expression:
-            variable = self._root(variable)
-            found = values.get(variable)
-            if found is None:
-                if is_scalar_constant(variable):
-                    return scalar_constant(variable)
-                name = writer.fresh()
-                found = values[variable] = named_value(name, variable.type.dtype)
-                self._row_loads.append(ir.Load(name, self._operand(variable)))
-            return found
-
+        value = self._reader(values, lambda name, variable: self._row_loads.append(ir.Load(name, self._operand(variable))))
         for node in self.nodes:
             out = node.outputs[0]
             if out in results:

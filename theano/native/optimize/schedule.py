@@ -58,14 +58,17 @@ def memory_roots(order: Iterable[Apply]) -> dict[Variable, Variable]:
     return {v: root(v) for v in root_of}
 
 
+def destroyed_inputs(node: Apply) -> list[Variable]:
+    """The inputs of a node that it overwrites."""
+    return [node.inputs[p] for positions in (getattr(node.op, "destroy_map", None) or {}).values() for p in positions]
+
+
 def destroyed_roots(order: Iterable[Apply], root_of: dict[Variable, Variable]) -> dict[Variable, list[Apply]]:
     """Who overwrites the memory of which root variable."""
     found: dict[Variable, list[Apply]] = {}
     for node in order:
-        for positions in (getattr(node.op, "destroy_map", None) or {}).values():
-            for position in positions:
-                source = node.inputs[position]
-                found.setdefault(root_of.get(source, source), []).append(node)
+        for source in destroyed_inputs(node):
+            found.setdefault(root_of.get(source, source), []).append(node)
     return found
 
 

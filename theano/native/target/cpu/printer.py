@@ -8,7 +8,7 @@ The variants of a kernel (``elem``, ``rows``, ``part``, ``cols``, ``fin``) are d
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -16,13 +16,7 @@ from theano.gof.memo import Bounded
 from theano.native import ir
 from theano.scalar.expression import COMPARISONS, Expression, c_text, functions, variables
 
-CTYPES = {
-    name: "npy_" + name
-    for name in (
-        "bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
-        "float16", "float32", "float64", "complex64", "complex128",
-    )
-}  # fmt: skip
+CTYPES = {name: "npy_" + name for name in ir.DTYPES}
 
 LANES = 2048
 """Accumulator lanes of ``part`` and ``cols`` (``THN_LANES``)."""
@@ -173,6 +167,14 @@ class _Stage(NamedTuple):
 
 
 class _Printer:
+    """Prints a kernel.
+
+    Attributes
+    ----------
+    constant
+        Which inputs are constant along the loop that is printed.
+    """
+
     def __init__(self, kernel: ir.Kernel):
         self.kernel = kernel
         self.out: list[str] = []
@@ -181,17 +183,17 @@ class _Printer:
         self.functions = 0
         self.n_in = len(kernel.inputs)
         self.global_names: dict[str, str] = {}
-        self.slow = False
         last = kernel.ndim - 1
         if kernel.n_inner:
-            self.constant_inner = [ir.is_row_operand(kernel, i) for i in range(self.n_in)]
+            self.constant = [ir.is_row_operand(kernel, i) for i in range(self.n_in)]
         else:
-            self.constant_inner = [last >= 0 and op.broadcast[last] for op in kernel.inputs]
-        self.constant_column = [kernel.n_outer > 0 and op.broadcast[kernel.n_outer - 1] for op in kernel.inputs]
+            self.constant = [last >= 0 and op.broadcast[last] for op in kernel.inputs]
 
     def print(self) -> Printed:
         k = self.kernel
-        self.stages = [self._canonical(stage, first=i == 0) for i, stage in enumerate(k.stages)]
+        for load in k.row_loads:
+            self._new(load.var, self.global_names)
+        self.stages = [self._canonical(stage) for stage in k.stages]
         cost = 0.05 * (len(k.inputs) + len(k.outputs)) + sum([s.cost for stage in self.stages for s in stage.body])
         for stage in self.stages:
             for s in (*stage.body, *stage.row):
@@ -206,7 +208,7 @@ class _Printer:
         if k.n_inner == 0:
             self._elem()
             table["elem"] = "@e"
-        elif self._is_simple_reduction():
+        elif len(self.stages) == 1 and self.stages[0].reduces:
             columns = self._walks_columns()
             # A short vector loop is compiled quickly enough to have it for arrays of any layout.
             self._part(cold=columns and not self.stages[0].stores and not _is_short(self.stages[0]))
@@ -234,10 +236,6 @@ class _Printer:
             found |= {d for s in (*stage.body, *stage.row) for d in s.dtypes} | {r.acc_dtype for r in stage.reduces}
         return found
 
-    def _is_simple_reduction(self) -> bool:
-        stages = self.stages
-        return len(stages) == 1 and bool(stages[0].reduces)
-
     def _line(self, text: str) -> None:
         self.out.append(text)
 
@@ -250,20 +248,15 @@ class _Printer:
 
     # -- canonical names
 
-    def _fresh(self) -> str:
+    def _new(self, name: str, table: dict[str, str]) -> str:
+        table[name] = found = f"v{self.counter}"
         self.counter += 1
-        return f"v{self.counter - 1}"
+        return found
 
-    def _canonical(self, stage: ir.Stage, first: bool) -> _Stage:
+    def _canonical(self, stage: ir.Stage) -> _Stage:
         """The stage with values named v0, v1, ... in order of definition."""
-        if first:
-            for load in self.kernel.row_loads:
-                self.global_names[load.var] = self._fresh()
-        names = dict(self.global_names)
-
-        def new(name: str, table: dict[str, str]) -> str:
-            table[name] = self._fresh()
-            return table[name]
+        table, new = self.global_names, self._new
+        names = dict(table)
 
         def printed(stmts: Iterable[ir.Statement], table: dict[str, str]) -> tuple[_Statement, ...]:
             wide = _truths(stmts)
@@ -274,87 +267,111 @@ class _Printer:
                 found.append(_print_statement(stmt, table, wide))
             return tuple(found)
 
-        loads = tuple(
-            ir.Reload(new(ld.var, names), ld.output) if isinstance(ld, ir.Reload) else ir.Load(new(ld.var, names), ld.operand)
-            for ld in stage.loads
-        )
+        loads = tuple([ld.to(new(ld.var, names)) for ld in stage.loads])
         index = None if stage.index is None else new(stage.index, names)
         body = printed(stage.body, names)
-        stores = tuple(ir.Store(s.output, names[s.var]) for s in stage.stores)
-        table = self.global_names
-        picks = tuple(
-            ir.Pick(
-                ir.Reload(new(p.load.var, table), p.load.output)
-                if isinstance(p.load, ir.Reload)
-                else ir.Load(new(p.load.var, table), p.load.operand),
-                table[p.at],
-            )
-            for p in stage.picks
-        )
-        reduces = tuple(ir.Reduce(r.op, r.acc_dtype, names[r.value], new(r.result, table)) for r in stage.reduces)
+        stores = tuple([ir.Store(s.output, names[s.var]) for s in stage.stores])
+        picks = tuple([ir.Pick(p.load.to(new(p.load.var, table)), table[p.at]) for p in stage.picks])
+        reduces = tuple([ir.Reduce(r.op, r.acc_dtype, names[r.value], new(r.result, table)) for r in stage.reduces])
         row = printed(stage.row, table)
-        row_stores = tuple(ir.Store(s.output, table[s.var]) for s in stage.row_stores)
-        puts = tuple(ir.Put(p.output, table[p.var], table[p.at]) for p in stage.puts)
+        row_stores = tuple([ir.Store(s.output, table[s.var]) for s in stage.row_stores])
+        puts = tuple([ir.Put(p.output, table[p.var], table[p.at]) for p in stage.puts])
         return _Stage(loads, body, stores, reduces, index, row, row_stores, picks, puts)
 
     # -- pieces of loops
 
-    def _in_type(self, i: int) -> str:
-        return CTYPES[self.kernel.inputs[i].dtype]
+    def _type(self, ld: ir.Load | ir.Reload) -> str:
+        return CTYPES[ld.array(self.kernel).dtype]
 
     def _out_type(self, j: int) -> str:
         return CTYPES[self.kernel.outputs[j].dtype]
 
-    def _pointers(self, stages: list[_Stage], constant: list[bool], row: str) -> None:
+    def _first(self, i: int, row: str) -> str:
+        """The address of an input's first element in a row."""
+        return f"(const {CTYPES[self.kernel.inputs[i].dtype]} *)(P[{i}] + {row} * S[{i}])"
+
+    def _pointers(self, stages: list[_Stage], row: str) -> None:
         """Pointers to the row's first elements (p: inputs, q: outputs)."""
         loads = [ld for st in stages for ld in (*st.loads, *(p.load for p in st.picks))]
         ins = dict.fromkeys(ld.operand for ld in loads if isinstance(ld, ir.Load))
         for i in ins:
-            t = self._in_type(i)
+            t, constant = CTYPES[self.kernel.inputs[i].dtype], self.constant[i]
             if self.kernel.inputs[i].position:
                 at = f"(tk_intp)((size_t)(P[{i}] + {row} * S[{i}]) >> 3)"
-                self._line(f"const {t} {'c' if constant[i] else 'p'}{i} = {at} - 1;")
+                self._line(f"const {t} {'c' if constant else 'p'}{i} = {at} - 1;")
                 continue
-            base = f"(const {t} *)(P[{i}] + {row} * S[{i}])"
-            self._line(f"const {t} c{i} = *{base};" if constant[i] else f"const {t} *p{i} = {base};")
+            base = self._first(i, row)
+            self._line(f"const {t} c{i} = *{base};" if constant else f"const {t} *p{i} = {base};")
         outs = [ld.output for ld in loads if isinstance(ld, ir.Reload)]
         outs += [s.output for st in stages for s in st.stores]
         for j in dict.fromkeys(outs):
             n = self.n_in + j
             self._line(f"{self._out_type(j)} *q{j} = ({self._out_type(j)} *)(P[{n}] + {row} * S[{n}]);")
 
-    def _body(self, stage: _Stage, constant: list[bool], at: str, position: str) -> list[str]:
-        """Loads, statements and stores of one point."""
-        lines = []
-        for ld in stage.loads:
-            if isinstance(ld, ir.Reload):
-                lines.append(f"const {self._out_type(ld.output)} {ld.var} = q{ld.output}[{at}];")
-            else:
-                element = f"p{ld.operand} + {at}" if self.kernel.inputs[ld.operand].position else f"p{ld.operand}[{at}]"
-                source = f"c{ld.operand}" if constant[ld.operand] else element
-                lines.append(f"const {self._in_type(ld.operand)} {ld.var} = {source};")
-        if stage.index is not None:
-            lines.append(f"const npy_int64 {stage.index} = {position};")
-        lines += self._statements(stage.body)
-        lines += [f"q{s.output}[{at}] = {s.var};" for s in stage.stores]
-        return lines
+    def _is_constant(self, ld: ir.Load | ir.Reload) -> bool:
+        return isinstance(ld, ir.Load) and self.constant[ld.operand]
 
-    def _statements(self, stmts: tuple[_Statement, ...]) -> list[str]:
+    def _read(self, ld: ir.Load | ir.Reload, at: str, pointer: str | None = None) -> str:
+        """The statement that reads an element at a position of the row, by the array's pointer or another one."""
+        source = f"{pointer or _pointer(ld)}[{at}]"
+        if isinstance(ld, ir.Load) and self.constant[ld.operand]:
+            source = f"c{ld.operand}"
+        elif isinstance(ld, ir.Load) and self.kernel.inputs[ld.operand].position:
+            source = f"p{ld.operand} + {at}"
+        return f"const {self._type(ld)} {ld.var} = {source};"
+
+    def _point(self, stage: _Stage, at: str, position: str, into: str = "", slow: bool = False,
+               pointers: Mapping[str, str] | None = None) -> None:
+        """Loads, statements and stores of one point.
+
+        Parameters
+        ----------
+        at, position
+            Where it is in the row, and in the inner dims.
+        into
+            What takes in the values that are reduced: C in which ``{n}`` is the number of the reduction, ``{r}`` its result.
+        slow
+            Whether to use the scalar forms of guarded functions.
+        pointers
+            Those of arrays that are read where else.
+        """
+        self.out += [self._read(ld, at, (pointers or {}).get(_pointer(ld))) for ld in stage.loads]
+        if stage.index is not None:
+            self._line(f"const npy_int64 {stage.index} = {position};")
+        self._statements(stage.body, slow)
+        self.out += [f"q{s.output}[{at}] = {s.var};" for s in stage.stores]
+        if into:
+            self._take(stage, into)
+
+    def _take(self, stage: _Stage, into: str) -> None:
+        """Take the values of a point into accumulators."""
+        self.out += [f"{op_name(r)}({into.format(n=n, r=r.result)}, {r.value});" for n, r in enumerate(stage.reduces)]
+
+    def _statements(self, stmts: tuple[_Statement, ...], slow: bool) -> None:
         for s in stmts:
             if s.calls:
                 self.functions += sum([c in _SECTION_OF for c in s.calls])
-        return [s.text(self.slow) for s in stmts]
+            self._line(s.text(slow))
 
     def _is_guarded(self, stage: _Stage) -> bool:
         return self.guarded and any(not GUARDED.isdisjoint(s.calls) for s in stage.body)
 
-    def _loop(self, stage: _Stage, constant: list[bool], start: str) -> None:
-        """The loop over n0 elements of a stage; leaves results of reductions in their names."""
-        if not stage.reduces:
-            self._plain_loop(stage, constant, start)
-            return
+    def _results(self, stage: _Stage) -> None:
+        """Declare the results of the reductions, of no element yet."""
         for r in stage.reduces:
             self._line(f"{CTYPES[r.acc_dtype]} {r.result} = {identity(r)};")
+
+    def _lane_arrays(self, stage: _Stage, lanes: int) -> None:
+        """Declare accumulators side by side, of no element yet."""
+        for n, r in enumerate(stage.reduces):
+            self._line(f"{CTYPES[r.acc_dtype]} a{n}[{lanes}]; TK_FILL(a{n}, {lanes}, {identity(r)})")
+
+    def _loop(self, stage: _Stage, start: str) -> None:
+        """The loop over n0 elements of a stage; leaves results of reductions in their names."""
+        if not stage.reduces:
+            self._plain_loop(stage, start)
+            return
+        self._results(stage)
         lanes = self._lanes(stage)
         guarded = self._is_guarded(stage)
         self._line("for (tk_intp i = 0; i < n0;) {")
@@ -363,40 +380,30 @@ class _Printer:
             saved = " ".join(f"const {CTYPES[r.acc_dtype]} s_{r.result} = {r.result};" for r in stage.reduces)
             self._line(f"tk_flag tk_bad = 0; const tk_intp b = i; {saved}")
         self._line(f"if (e - i >= {lanes}) {{")
-        for n, r in enumerate(stage.reduces):
-            self._line(f"{CTYPES[r.acc_dtype]} a{n}[{lanes}]; TK_FILL(a{n}, {lanes}, {identity(r)})")
+        self._lane_arrays(stage, lanes)
         self._line(f"for (; i + {lanes} <= e; i += {lanes}) {{")
         self._line(f"TK_IVDEP for (tk_intp l = 0; l < {lanes}; l++) {{")
-        self.out += self._body(stage, constant, "i + l", f"{start} + i + l")
-        self.out += [f"{op_name(r)}(a{n}[l], {r.value});" for n, r in enumerate(stage.reduces)]
+        self._point(stage, "i + l", f"{start} + i + l", "a{n}[l]")
         self._line("} }")
         for n, r in enumerate(stage.reduces):
             self._line(f"TK_TREE{lanes}({op_name(r)}, a{n}) {op_name(r)}({r.result}, a{n}[0]);")
         self._line("}")
         self._line("for (; i < e; i++) { TK_SCALAR_LOOP")
-        self.out += self._body(stage, constant, "i", f"{start} + i")
-        self.out += [f"{op_name(r)}({r.result}, {r.value});" for r in stage.reduces]
+        self._point(stage, "i", f"{start} + i", "{r}")
         self._line("}")
         if guarded:
             restored = " ".join(f"{r.result} = s_{r.result};" for r in stage.reduces)
             self._line(f"if (tk_bad) {{ {restored} for (i = b; i < e; i++) {{ TK_SCALAR_LOOP")
-            self.slow = True
-            self.out += self._body(stage, constant, "i", f"{start} + i")
-            self.slow = False
-            self.out += [f"{op_name(r)}({r.result}, {r.value});" for r in stage.reduces]
+            self._point(stage, "i", f"{start} + i", "{r}", slow=True)
             self._line("} }")
         self._line("}")
 
     def _scalar_loop(self, stage: _Stage) -> None:
         """One accumulator, one element at a time."""
-        for r in stage.reduces:
-            self._line(f"{CTYPES[r.acc_dtype]} {r.result} = {identity(r)};")
-        slow, self.slow = self.slow, True
+        self._results(stage)
         self._line("for (tk_intp i = 0; i < n0; i++) { TK_SCALAR_LOOP")
-        self.out += self._body(stage, self.constant_inner, "i", "start + i")
-        self.out += [f"{op_name(r)}({r.result}, {r.value});" for r in stage.reduces]
+        self._point(stage, "i", "start + i", "{r}", slow=True)
         self._line("}")
-        self.slow = slow
 
     @staticmethod
     def _lanes(stage: _Stage) -> int:
@@ -406,50 +413,36 @@ class _Printer:
             return 8 if all(ir.ITEMSIZE[d] >= 8 for s in stage.body for d in s.dtypes) else 16
         return {16: 16, 8: 32}.get(widest, 64)
 
-    def _plain_loop(self, stage: _Stage, constant: list[bool], start: str) -> None:
+    def _plain_loop(self, stage: _Stage, start: str) -> None:
         if not self._is_guarded(stage):
             self._line("TK_IVDEP for (tk_intp i = 0; i < n0; i++) {")
-            self.out += self._body(stage, constant, "i", f"{start} + i")
+            self._point(stage, "i", f"{start} + i")
             self._line("}")
             return
         # Blocks are small enough for the copy of an operand that is overwritten to stay in the first-level cache.
-        loaded = [ld for ld in stage.loads if isinstance(ld, ir.Reload) or not constant[ld.operand]]
         self._line("for (tk_intp b = 0; b < n0; b += 512) {")
         self._line("const tk_intp e = n0 - b < 512 ? n0 : b + 512; tk_flag tk_bad = 0;")
         copies = []
-        for n, ld in enumerate(loaded):
-            t = self._out_type(ld.output) if isinstance(ld, ir.Reload) else self._in_type(ld.operand)
-            name = f"q{ld.output}" if isinstance(ld, ir.Reload) else f"p{ld.operand}"
+        for n, ld in enumerate([ld for ld in stage.loads if not self._is_constant(ld)]):
+            t, name = self._type(ld), _pointer(ld)
             hit = [
                 f"(const void *){name} == (const void *)q{s.output}"
                 for s in stage.stores
-                if ir.ITEMSIZE[self.kernel.outputs[s.output].dtype] == self._load_size(ld)
+                if ir.ITEMSIZE[self.kernel.outputs[s.output].dtype] == ir.ITEMSIZE[ld.array(self.kernel).dtype]
             ]
             if hit:
                 self._line(f"{t} k{n}[512]; const int h{n} = {' || '.join(hit)};")
                 self._line(f"if (h{n}) __builtin_memcpy(k{n}, {name} + b, (e - b) * sizeof(*k{n}));")
                 copies.append((n, name, t))
         self._line("TK_IVDEP for (tk_intp i = b; i < e; i++) {")
-        self.out += self._body(stage, constant, "i", f"{start} + i")
+        self._point(stage, "i", f"{start} + i")
         self._line("}")
         self._line("if (tk_bad) {")
         for n, name, t in copies:
             self._line(f"{'const ' if name[0] == 'p' else ''}{t} *u{n} = h{n} ? k{n} - b : {name};")
         self._line("for (tk_intp i = b; i < e; i++) { TK_SCALAR_LOOP")
-        self.slow = True
-        lines = self._body(stage, constant, "i", f"{start} + i")
-        self.slow = False
-        replaced = {name: f"u{n}" for n, name, _ in copies}
-        for m, ld in enumerate(stage.loads):
-            if isinstance(ld, ir.Reload) or not constant[ld.operand]:
-                name = f"q{ld.output}" if isinstance(ld, ir.Reload) else f"p{ld.operand}"
-                lines[m] = lines[m].replace(f"= {name}[", f"= {replaced.get(name, name)}[")
-        self.out += lines
+        self._point(stage, "i", f"{start} + i", slow=True, pointers={name: f"u{n}" for n, name, _ in copies})
         self._line("} } }")
-
-    def _load_size(self, ld: ir.Load | ir.Reload) -> int:
-        array = self.kernel.outputs[ld.output] if isinstance(ld, ir.Reload) else self.kernel.inputs[ld.operand]
-        return ir.ITEMSIZE[array.dtype]
 
     # -- variants
 
@@ -457,61 +450,48 @@ class _Printer:
         stage = self.stages[0]
         self._line("static void @e(char *const *P, const tk_intp *S, tk_intp n1, tk_intp n0)\n{")
         self._line("for (tk_intp j = 0; j < n1; j++) {")
-        self._pointers([stage], self.constant_inner, "j")
-        self._plain_loop(stage, self.constant_inner, "0")
+        self._pointers([stage], "j")
+        self._plain_loop(stage, "0")
         self._line("} TK_LEAVE }")
 
-    def _row_loads(self, row: str) -> None:
-        for ld, name in zip(self.kernel.row_loads, self._row_load_names(), strict=True):
-            t = self._in_type(ld.operand)
-            self._line(f"const {t} {name} = *(const {t} *)(P[{ld.operand}] + {row} * S[{ld.operand}]);")
+    def _row_values(self, stage: _Stage | None) -> list[tuple[str, int]]:
+        """Names and operands of the values that are read once a row: those that the loop of a stage needs, or all."""
+        found = [(self.global_names[ld.var], ld.operand) for ld in self.kernel.row_loads]
+        if stage is not None and found:
+            words = {name for s in stage.body for name in s.reads} | {r.value for r in stage.reduces}
+            found = [(name, i) for name, i in found if name in words]
+        return found
 
-    def _row_load_names(self) -> list[str]:
-        return [self.global_names[ld.var] for ld in self.kernel.row_loads]
-
-    def _used_row_loads(self, stage: _Stage, row: str = "j") -> None:
-        """Row loads that the loop's statements need."""
-        words = {name for s in stage.body for name in s.reads} | {r.value for r in stage.reduces}
-        for ld, name in zip(self.kernel.row_loads, self._row_load_names(), strict=True):
-            if name in words:
-                t = self._in_type(ld.operand)
-                self._line(f"const {t} {name} = *(const {t} *)(P[{ld.operand}] + {row} * S[{ld.operand}]);")
+    def _row_loads(self, stage: _Stage | None, row: str = "j") -> None:
+        for name, i in self._row_values(stage):
+            self._line(f"const {CTYPES[self.kernel.inputs[i].dtype]} {name} = *{self._first(i, row)};")
 
     def _rows(self) -> None:
         self._line("static void @r(char *const *P, const tk_intp *S, tk_intp n1, tk_intp n0)\n{")
         self._line("for (tk_intp j = 0; j < n1; j++) {")
-        self._pointers(self.stages, self.constant_inner, "j")
-        self._row_loads("j")
+        self._pointers(self.stages, "j")
+        self._row_loads(None)
         for stage in self.stages:
-            self._loop(stage, self.constant_inner, "0")
-            self._row_statements(stage, "j")
+            self._loop(stage, "0")
+            self._row_statements(stage)
         self._line("} TK_LEAVE }")
 
-    def _row_statements(self, stage: _Stage, row: str) -> None:
-        for pick in stage.picks:
-            ld = pick.load
-            if isinstance(ld, ir.Reload):
-                self._line(f"const {self._out_type(ld.output)} {ld.var} = q{ld.output}[{self._within(pick.at)}];")
-            else:
-                self._line(f"const {self._in_type(ld.operand)} {ld.var} = p{ld.operand}[{self._within(pick.at)}];")
-        slow, self.slow = self.slow, True
-        self.out += self._statements(stage.row)
-        self.slow = slow
+    def _row_statements(self, stage: _Stage) -> None:
+        self.out += [self._read(pick.load, _within(pick.at)) for pick in stage.picks]
+        self._statements(stage.row, slow=True)
         for s in stage.row_stores:
             n = self.n_in + s.output
-            self._line(f"*({self._out_type(s.output)} *)(P[{n}] + {row} * S[{n}]) = {s.var};")
-        for put in stage.puts:
-            self._line(f"q{put.output}[{self._within(put.at)}] = {put.var};")
+            self._line(f"*({self._out_type(s.output)} *)(P[{n}] + j * S[{n}]) = {s.var};")
+        self.out += [f"q{put.output}[{_within(put.at)}] = {put.var};" for put in stage.puts]
 
     @staticmethod
-    def _within(at: str) -> str:
-        """A position that stays within the row, whatever another thread has made of it since it was checked."""
-        return f"((npy_uint64){at} < (npy_uint64)n0 ? {at} : 0)"
+    def _lanes_of(n: int, r: ir.Reduce) -> str:
+        """The accumulators of a reduction that a kernel is given."""
+        return f"({CTYPES[r.acc_dtype]} *)(acc + {n * LANES * 16})"
 
     def _lane_pointers(self) -> None:
         for n, r in enumerate(self.stages[0].reduces):
-            t = CTYPES[r.acc_dtype]
-            self._line(f"{t} *a{n} = ({t} *)(acc + {n * LANES * 16});")
+            self._line(f"{CTYPES[r.acc_dtype]} *a{n} = {self._lanes_of(n, r)};")
 
     def _walks_columns(self) -> bool:
         """Whether, in arrays of C order, rows are strided and columns contiguous: then ``cols`` must be fast."""
@@ -537,14 +517,13 @@ class _Printer:
         if not cold and self._is_light(stage):
             self._short_rows(stage)
         self._line("for (; j < n1; j++) {")
-        self._pointers([stage], self.constant_inner, "j")
-        self._used_row_loads(stage)
+        self._pointers([stage], "j")
+        self._row_loads(stage)
         if cold:
             self._scalar_loop(stage)
         else:
-            self._loop(stage, self.constant_inner, "start")
-        for n, r in enumerate(stage.reduces):
-            self._line(f"(({CTYPES[r.acc_dtype]} *)(acc + {n * LANES * 16}))[k + j] = {r.result};")
+            self._loop(stage, "start")
+        self.out += [f"({self._lanes_of(n, r)})[k + j] = {r.result};" for n, r in enumerate(stage.reduces)]
         self._line("} TK_LEAVE }")
 
     def _is_light(self, stage: _Stage) -> bool:
@@ -556,18 +535,14 @@ class _Printer:
     def _short_rows(self, stage: _Stage) -> None:
         """Rows that have fewer elements than there are accumulators: several rows at once, an accumulator each."""
         self._line(f"for (; n0 < {self._lanes(stage)} && j + {SHORT_ROWS} <= n1; j += {SHORT_ROWS}) {{")
-        for n, r in enumerate(stage.reduces):
-            acc = f"a{n}[{SHORT_ROWS}]; TK_FILL(a{n}, {SHORT_ROWS}, {identity(r)})"
-            self._line(f"{CTYPES[r.acc_dtype]} {acc}")
+        self._lane_arrays(stage, SHORT_ROWS)
         self._line(f"for (tk_intp i = 0; i < n0; i++) {{ TK_IVDEP for (tk_intp l = 0; l < {SHORT_ROWS}; l++) {{")
-        self._pointers([stage], self.constant_inner, "(j + l)")
-        self._used_row_loads(stage, "(j + l)")
-        self.out += self._body(stage, self.constant_inner, "i", "0")
-        self.out += [f"{op_name(r)}(a{n}[l], {r.value});" for n, r in enumerate(stage.reduces)]
+        self._pointers([stage], "(j + l)")
+        self._row_loads(stage, "(j + l)")
+        self._point(stage, "i", "0", "a{n}[l]")
         self._line("} }")
         for n, r in enumerate(stage.reduces):
-            t = CTYPES[r.acc_dtype]
-            self._line(f"for (tk_intp l = 0; l < {SHORT_ROWS}; l++) (({t} *)(acc + {n * LANES * 16}))[k + j + l] = a{n}[l];")
+            self._line(f"for (tk_intp l = 0; l < {SHORT_ROWS}; l++) ({self._lanes_of(n, r)})[k + j + l] = a{n}[l];")
         self._line("}")
 
     def _fin(self) -> None:
@@ -575,16 +550,15 @@ class _Printer:
         self._line("TK_COLD static void @f(char *const *P, const tk_intp *S, tk_intp n, char *acc)\n{")
         self._lane_pointers()
         self._line("for (tk_intp j = 0; j < n; j++) {")
-        self._row_loads("j")
-        for n, r in enumerate(stage.reduces):
-            self._line(f"const {CTYPES[r.acc_dtype]} {r.result} = a{n}[j];")
-        self._row_statements(stage, "j")
+        self._row_loads(None)
+        self.out += [f"const {CTYPES[r.acc_dtype]} {r.result} = a{n}[j];" for n, r in enumerate(stage.reduces)]
+        self._row_statements(stage)
         self._line("} TK_LEAVE }")
 
     def _cols(self) -> None:
         stage = self.stages[0]
         k = self.kernel
-        guarded = self._is_guarded(stage)
+        self.constant = [op.broadcast[k.n_outer - 1] for op in k.inputs]
         self._line("static void @c(char *const *P, const tk_intp *S, tk_intp n1, tk_intp n0, char *acc)\n{")
         self._lane_pointers()
         self._line("tk_intp j = 0;")
@@ -593,61 +567,61 @@ class _Printer:
         if light and isinstance(load, ir.Load):
             self._rows_together(load)
         self._line("for (; j < n1; j++) {")
-        self._pointers([stage], self.constant_column, "j")
-        row_names = dict(zip(self._row_load_names(), (ld.operand for ld in k.row_loads), strict=True))
-        words = {name for s in stage.body for name in s.reads} | {r.value for r in stage.reduces}
-        used = {name: i for name, i in row_names.items() if name in words}
-        for name, i in used.items():
-            t = self._in_type(i)
-            base = f"(const {t} *)(P[{i}] + j * S[{i}])"
-            self._line(f"const {t} {name} = *{base};" if self.constant_column[i] else f"const {t} *w{name} = {base};")
-        column_loads = [
-            f"const {self._in_type(i)} {name} = w{name}[i];" for name, i in used.items() if not self.constant_column[i]
-        ]
-        if guarded:
-            # The columns of one row are accumulated after the row is known to be within the vector forms' range.
-            self._line("tk_flag tk_bad = 0;")
-            for n, r in enumerate(stage.reduces):
-                self._line(f"{CTYPES[r.acc_dtype]} t{n}[{LANES}];")
+        self._pointers([stage], "j")
+        column_loads = []
+        for name, i in self._row_values(stage):
+            t, base = CTYPES[k.inputs[i].dtype], self._first(i, "j")
+            self._line(f"const {t} {name} = *{base};" if self.constant[i] else f"const {t} *w{name} = {base};")
+            column_loads += [] if self.constant[i] else [f"const {t} {name} = w{name}[i];"]
+        if not self._is_guarded(stage):
             self._line("TK_IVDEP for (tk_intp i = 0; i < n0; i++) {")
-            self.out += column_loads + self._body(stage, self.constant_column, "i", "0")
-            self.out += [f"t{n}[i] = a{n}[i]; {op_name(r)}(t{n}[i], {r.value});" for n, r in enumerate(stage.reduces)]
-            self._line("}")
-            self._line("if (tk_bad) for (tk_intp i = 0; i < n0; i++) { TK_SCALAR_LOOP")
-            self.slow = True
-            self.out += column_loads + self._body(stage, self.constant_column, "i", "0")
-            self.slow = False
-            self.out += [f"{op_name(r)}(a{n}[i], {r.value});" for n, r in enumerate(stage.reduces)]
-            self._line("}")
-            self._line("else {")
-            self.out += [f"__builtin_memcpy(a{n}, t{n}, n0 * sizeof(*t{n}));" for n in range(len(stage.reduces))]
+            self.out += column_loads
+            self._point(stage, "i", "0", "a{n}[i]")
             self._line("} } TK_LEAVE }")
             return
+        # The columns of one row are accumulated after the row is known to be within the vector forms' range.
+        self._line("tk_flag tk_bad = 0;")
+        self.out += [f"{CTYPES[r.acc_dtype]} t{n}[{LANES}];" for n, r in enumerate(stage.reduces)]
         self._line("TK_IVDEP for (tk_intp i = 0; i < n0; i++) {")
-        self.out += column_loads + self._body(stage, self.constant_column, "i", "0")
-        self.out += [f"{op_name(r)}(a{n}[i], {r.value});" for n, r in enumerate(stage.reduces)]
+        self.out += column_loads
+        self._point(stage, "i", "0")
+        self.out += [f"t{n}[i] = a{n}[i]; {op_name(r)}(t{n}[i], {r.value});" for n, r in enumerate(stage.reduces)]
+        self._line("}")
+        self._line("if (tk_bad) for (tk_intp i = 0; i < n0; i++) { TK_SCALAR_LOOP")
+        self.out += column_loads
+        self._point(stage, "i", "0", "a{n}[i]", slow=True)
+        self._line("}")
+        self._line("else {")
+        self.out += [f"__builtin_memcpy(a{n}, t{n}, n0 * sizeof(*t{n}));" for n in range(len(stage.reduces))]
         self._line("} } TK_LEAVE }")
 
     def _rows_together(self, load: ir.Load) -> None:
         """Several rows at each visit to an accumulator, in their order; for work so light that the visits would count."""
         stage = self.stages[0]
-        operand = load.operand
-        t = self._in_type(operand)
-        constant = self.constant_column[operand]
+        t, constant = self._type(load), self._is_constant(load)
         self._line(f"for (; j + {ROWS_TOGETHER} <= n1; j += {ROWS_TOGETHER}) {{")
         for row in range(ROWS_TOGETHER):
-            base = f"(const {t} *)(P[{operand}] + (j + {row}) * S[{operand}])"
+            base = self._first(load.operand, f"(j + {row})")
             self._line(f"const {t} c{row}_ = *{base};" if constant else f"const {t} *const restrict p{row}_ = {base};")
         self._line("TK_IVDEP for (tk_intp i = 0; i < n0; i++) {")
-        for n, r in enumerate(stage.reduces):
-            self._line(f"{CTYPES[r.acc_dtype]} t{n} = a{n}[i];")
+        self.out += [f"{CTYPES[r.acc_dtype]} t{n} = a{n}[i];" for n, r in enumerate(stage.reduces)]
         for row in range(ROWS_TOGETHER):
             self._line(f"{{ const {t} {load.var} = {f'c{row}_' if constant else f'p{row}_[i]'};")
-            self.out += self._statements(stage.body)
-            self.out += [f"{op_name(r)}(t{n}, {r.value});" for n, r in enumerate(stage.reduces)]
+            self._statements(stage.body, slow=False)
+            self._take(stage, "t{n}")
             self._line("}")
         self.out += [f"a{n}[i] = t{n};" for n in range(len(stage.reduces))]
         self._line("} }")
+
+
+def _pointer(ld: ir.Load | ir.Reload) -> str:
+    """The name of the pointer to a row of an array."""
+    return f"q{ld.output}" if isinstance(ld, ir.Reload) else f"p{ld.operand}"
+
+
+def _within(at: str) -> str:
+    """A position that stays within the row, whatever another thread has made of it since it was checked."""
+    return f"((npy_uint64){at} < (npy_uint64)n0 ? {at} : 0)"
 
 
 def _print_statement(stmt: ir.Statement, names: dict[str, str], wide: set[str]) -> _Statement:

@@ -13,23 +13,10 @@ import numpy as np
 
 Values = Sequence[Any]
 
-INSTRUCTIONS: dict[str, Callable[[Any, Values], Any]] = {}
-"""By name: ``function(op, inputs)`` gives the one output, or a tuple of outputs."""
-
-
-def _instruction(name: str) -> Callable[[Callable[[Any, Values], Any]], Callable[[Any, Values], Any]]:
-    def register(function: Callable[[Any, Values], Any]) -> Callable[[Any, Values], Any]:
-        INSTRUCTIONS[name] = function
-        return function
-
-    return register
-
 
 def _ints(values: Values) -> list[int]:
     """Lengths, given as one vector or as numbers."""
-    if len(values) == 1 and np.ndim(values[0]) == 1:
-        return [int(n) for n in values[0]]
-    return [int(n) for n in values]
+    return [int(n) for n in (values[0] if len(values) == 1 and np.ndim(values[0]) == 1 else values)]
 
 
 def _index(entries: Any, ins: Values) -> tuple[Any, ...]:
@@ -39,9 +26,7 @@ def _index(entries: Any, ins: Values) -> tuple[Any, ...]:
         return int(ins[entry[1]]) if isinstance(entry, tuple) else entry
 
     def one(entry: Any) -> Any:
-        if isinstance(entry, tuple) and entry[0] == "s":
-            return slice(*map(number, entry[1:]))
-        return number(entry)
+        return slice(*map(number, entry[1:])) if isinstance(entry, tuple) and entry[0] == "s" else number(entry)
 
     return tuple(map(one, entries))
 
@@ -52,23 +37,18 @@ def _at(axes: Sequence[int], ndim: int, indices: Values) -> tuple[Any, ...]:
     return tuple(given.get(axis, slice(None)) for axis in range(ndim))
 
 
-@_instruction("view")
-@_instruction("contiguous")
-def _view(op: Any, ins: Values) -> Any:
-    return np.ascontiguousarray(ins[0]).reshape(ins[0].shape) if op.name == "contiguous" else ins[0]
+def _first_if(ins: Values, holds: Any, error: Exception) -> Any:
+    """The first input, if something holds."""
+    if not holds:
+        raise error
+    return ins[0]
 
 
-@_instruction("copy")
-def _copy(op: Any, ins: Values) -> Any:
-    return np.array(ins[0], order="C") if isinstance(ins[0], np.ndarray) else copy.copy(ins[0])
+def _target(op: Any, ins: Values) -> Any:
+    """The array that an instruction writes to: the first input or a copy of it."""
+    return ins[0] if op.inplace else np.array(ins[0])
 
 
-@_instruction("deepcopy")
-def _deepcopy(op: Any, ins: Values) -> Any:
-    return np.array(ins[0]) if isinstance(ins[0], np.ndarray) else copy.deepcopy(ins[0])
-
-
-@_instruction("dimshuffle")
 def _dimshuffle(op: Any, ins: Values) -> Any:
     (x,) = ins
     kept = [axis for axis in op.order if axis >= 0]
@@ -79,87 +59,29 @@ def _dimshuffle(op: Any, ins: Values) -> Any:
     return x[tuple(None if axis < 0 else slice(None) for axis in op.order)]
 
 
-@_instruction("subtensor")
-def _subtensor(op: Any, ins: Values) -> Any:
-    return np.asarray(ins[0][_index(op.index, ins)])
-
-
-@_instruction("reshape")
-def _reshape(op: Any, ins: Values) -> Any:
-    return ins[0].reshape(_ints(ins[1:]))
-
-
-@_instruction("specify_shape")
-def _specify_shape(op: Any, ins: Values) -> Any:
-    if list(ins[0].shape) != _ints(ins[1:]):
-        raise AssertionError(f"got shape {ins[0].shape}, expected {tuple(_ints(ins[1:]))}")
-    return ins[0]
-
-
-@_instruction("rebroadcast")
-def _rebroadcast(op: Any, ins: Values) -> Any:
-    if any(ins[0].shape[axis] != 1 for axis in op.axes):
-        raise ValueError("a dimension that broadcasts must have length 1")
-    return ins[0]
-
-
-@_instruction("assert_op")
-def _assert(op: Any, ins: Values) -> Any:
-    if not all(np.all(condition) for condition in ins[1:]):
-        raise op.exception(op.message)
-    return ins[0]
-
-
-@_instruction("check_index")
 def _check_index(op: Any, ins: Values) -> Any:
     integers, x = ins
-    if np.any((integers < 0) | (integers >= x.shape[op.axis])):
-        raise ValueError(op.message)
+    _first_if(ins, not np.any((integers < 0) | (integers >= x.shape[op.axis])), ValueError(op.message))
     return ()
 
 
-@_instruction("check_bounds")
 def _check_bounds(op: Any, ins: Values) -> Any:
     x, *indices = ins
     for axis, index in zip(op.axes, indices, strict=True):
-        if np.any((index < -x.shape[axis]) | (index >= x.shape[axis])):
-            raise IndexError(f"index out of bounds for axis {axis} of length {x.shape[axis]}")
+        inside = np.all((index >= -x.shape[axis]) & (index < x.shape[axis]))
+        _first_if(ins, inside, IndexError(f"index out of bounds for axis {axis} of length {x.shape[axis]}"))
     return ()
 
 
-@_instruction("shape_i")
-def _shape_i(op: Any, ins: Values) -> Any:
-    return np.array(ins[0].shape[op.axis], "int64")
-
-
-@_instruction("shape")
-def _shape(op: Any, ins: Values) -> Any:
-    return np.array(ins[0].shape, "int64")
-
-
-@_instruction("alloc")
-def _alloc(op: Any, ins: Values) -> Any:
-    return np.array(np.broadcast_to(ins[0], _ints(ins[1:])))
-
-
-@_instruction("inc_subtensor")
 def _inc_subtensor(op: Any, ins: Values) -> Any:
-    out = ins[0] if op.inplace else np.array(ins[0])
-    at = _index(op.index, ins)
+    out, at = _target(op, ins), _index(op.index, ins)
     out[at] = ins[1] if op.set else out[at] + ins[1].astype(out.dtype)
     return out
 
 
-@_instruction("advanced_subtensor")
-def _advanced_subtensor(op: Any, ins: Values) -> Any:
-    return ins[0][_at(op.axes, ins[0].ndim, ins[1:])]
-
-
-@_instruction("advanced_inc")
 def _advanced_inc(op: Any, ins: Values) -> Any:
     x, y, *indices = ins
-    out = x if op.inplace else np.array(x)
-    at = _at(op.axes, x.ndim, indices)
+    out, at = _target(op, ins), _at(op.axes, x.ndim, indices)
     if op.set:
         out[at] = y
     else:
@@ -167,44 +89,19 @@ def _advanced_inc(op: Any, ins: Values) -> Any:
     return out
 
 
-@_instruction("dot")
-def _dot(op: Any, ins: Values) -> Any:
-    return np.asarray(np.dot(*ins))
+def _sum_with(product: Callable[..., Any]) -> Callable[[Any, Values], Any]:
+    """``beta * z + alpha * product(x, y)`` over z, where that is asked for; without beta it is 1."""
+
+    def run(op: Any, ins: Values) -> Any:
+        z, alpha, x, y, *beta = ins
+        value = (beta[0] * z if beta else z) + alpha * product(x, y)
+        out = _target(op, ins)
+        out[...] = value.astype(z.dtype)
+        return out
+
+    return run
 
 
-@_instruction("dot22scalar")
-def _dot22scalar(op: Any, ins: Values) -> Any:
-    x, y, alpha = ins
-    return (np.dot(x, y) * alpha).astype(x.dtype)
-
-
-@_instruction("gemm")
-@_instruction("gemv")
-def _gemm(op: Any, ins: Values) -> Any:
-    z, alpha, x, y, beta = ins
-    value = (beta * z + alpha * np.dot(x, y)).astype(z.dtype)
-    if not op.inplace:
-        return value
-    z[...] = value
-    return z
-
-
-@_instruction("ger")
-def _ger(op: Any, ins: Values) -> Any:
-    a, alpha, x, y = ins
-    value = (a + alpha * np.outer(x, y)).astype(a.dtype)
-    if not op.inplace:
-        return value
-    a[...] = value
-    return a
-
-
-@_instruction("call")
-def _call(op: Any, ins: Values) -> Any:
-    return op.function(*ins)
-
-
-@_instruction("thunk")
 def _thunk(op: Any, ins: Values) -> Any:
     for storage, value in zip(op.in_storages, ins, strict=True):
         storage[0] = value
@@ -213,3 +110,41 @@ def _thunk(op: Any, ins: Values) -> Any:
     for storage in (*op.in_storages, *op.out_storages):
         storage[0] = None
     return values
+
+
+def _copied(how: Callable[[Any], Any], order: Any) -> Callable[[Any, Values], Any]:
+    return lambda op, ins: np.array(ins[0], order=order) if isinstance(ins[0], np.ndarray) else how(ins[0])
+
+
+INSTRUCTIONS: dict[str, Callable[[Any, Values], Any]] = {
+    "view": lambda op, ins: ins[0],
+    "contiguous": lambda op, ins: np.ascontiguousarray(ins[0]).reshape(ins[0].shape),
+    "copy": _copied(copy.copy, "C"),
+    "deepcopy": _copied(copy.deepcopy, "K"),
+    "dimshuffle": _dimshuffle,
+    "subtensor": lambda op, ins: np.asarray(ins[0][_index(op.index, ins)]),
+    "reshape": lambda op, ins: ins[0].reshape(_ints(ins[1:])),
+    "specify_shape": lambda op, ins: _first_if(
+        ins, list(ins[0].shape) == _ints(ins[1:]), AssertionError(f"got shape {ins[0].shape}, expected {tuple(_ints(ins[1:]))}")
+    ),
+    "rebroadcast": lambda op, ins: _first_if(
+        ins, all(ins[0].shape[axis] == 1 for axis in op.axes), ValueError("a dimension that broadcasts must have length 1")
+    ),
+    "assert_op": lambda op, ins: _first_if(ins, all(map(np.all, ins[1:])), op.exception(op.message)),
+    "check_index": _check_index,
+    "check_bounds": _check_bounds,
+    "shape_i": lambda op, ins: np.array(ins[0].shape[op.axis], "int64"),
+    "shape": lambda op, ins: np.array(ins[0].shape, "int64"),
+    "alloc": lambda op, ins: np.array(np.broadcast_to(ins[0], _ints(ins[1:]))),
+    "inc_subtensor": _inc_subtensor,
+    "advanced_subtensor": lambda op, ins: ins[0][_at(op.axes, ins[0].ndim, ins[1:])],
+    "advanced_inc": _advanced_inc,
+    "dot": lambda op, ins: np.asarray(np.dot(*ins)),
+    "dot22scalar": lambda op, ins: (np.dot(ins[0], ins[1]) * ins[2]).astype(ins[0].dtype),
+    "gemm": _sum_with(np.dot),
+    "gemv": _sum_with(np.dot),
+    "ger": _sum_with(np.outer),
+    "call": lambda op, ins: op.function(*ins),
+    "thunk": _thunk,
+}
+"""By name: ``function(op, inputs)`` gives the one output, or a tuple of outputs."""

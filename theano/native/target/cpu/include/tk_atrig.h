@@ -84,19 +84,10 @@ TK_INLINE float tk_asinf(float x) { return (float)tk_asin(x); }
 TK_INLINE float tk_acosf(float x) { return (float)tk_acos(x); }
 TK_INLINE float tk_atanf(float x) { return (float)tk_atan(x); }
 TK_INLINE float tk_atan2f(float y, float x) { return (float)tk_atan2(y, x); }
-#else
-#define tk_asin asin
-#define tk_asinf asinf
-#define tk_acos acos
-#define tk_acosf acosf
-#define tk_atan atan
-#define tk_atanf atanf
-#define tk_atan2 atan2
-#define tk_atan2f atan2f
 #endif
 
-#define asin(x) TK_REAL1(tk_asinf, tk_asin, x)
-#define acos(x) TK_REAL1(tk_acosf, tk_acos, x)
-#define atan(x) TK_REAL1(tk_atanf, tk_atan, x)
-#define atan2(x, y) TK_REAL2(tk_atan2f, tk_atan2, x, y)
+#define asin(x) TK_OWN1(asin, x)
+#define acos(x) TK_OWN1(acos, x)
+#define atan(x) TK_OWN1(atan, x)
+#define atan2(x, y) TK_REAL2(TK_OWN(atan2f), TK_OWN(atan2), x, y)
 #endif

@@ -145,6 +145,13 @@ TK_INLINE float tk_float(npy_int32 i) { float x; __builtin_memcpy(&x, &i, 4); re
 /* Functions of one or two real arguments: float and half to the float form, everything else to the double form. */
 #define TK_REAL1(f32, f64, x) _Generic((x), float: f32, TK_HALF(f32) default: f64)(x)
 #define TK_REAL2(f32, f64, x, y) _Generic((x) + (y), float: f32, TK_HALF(f32) default: f64)(x, y)
+/* The function of these headers, tk_name or tk_namef; without fma, on which it is built, that of C. */
+#if TK_HAS_FMA
+#define TK_OWN(name) tk_##name
+#else
+#define TK_OWN(name) name
+#endif
+#define TK_OWN1(name, x) TK_REAL1(TK_OWN(name##f), TK_OWN(name), x)
 
 double sqrt(double), floor(double), ceil(double), trunc(double), rint(double), copysign(double, double), fabs(double);
 float sqrtf(float), floorf(float), ceilf(float), truncf(float), rintf(float), copysignf(float, float), fabsf(float);

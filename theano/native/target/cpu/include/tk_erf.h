@@ -165,10 +165,6 @@ TK_INLINE float tk_erfcf(float x)
 }
 TK_INLINE float tk_erfcx_f32(float x) { return (float)tk_erfcx_f64(x); }
 #else
-#define tk_erf erf
-#define tk_erff erff
-#define tk_erfc erfc
-#define tk_erfcf erfcf
 /* erfcx is not among C's functions: what it has loses digits where x^2 is large, and erfc underflows above 26. */
 TK_INLINE double tk_erfcx_f64(double x)
 {
@@ -215,8 +211,8 @@ TK_INLINE float tk_erfc_rate_excess_f32(float x) { return (float)tk_erfc_rates_o
 TK_INLINE double tk_erfc_rate_slope_f64(double x) { return x == -(double)TK_INF ? 0.0 : tk_erfc_rates_of(x).slope; }
 TK_INLINE float tk_erfc_rate_slope_f32(float x) { return (float)tk_erfc_rate_slope_f64(x); }
 
-#define erf(x) TK_REAL1(tk_erff, tk_erf, x)
-#define erfc(x) TK_REAL1(tk_erfcf, tk_erfc, x)
+#define erf(x) TK_OWN1(erf, x)
+#define erfc(x) TK_OWN1(erfc, x)
 #define tk_erfcx(x) TK_REAL1(tk_erfcx_f32, tk_erfcx_f64, x)
 #define tk_erfcx_slope(x) TK_REAL1(tk_erfcx_slope_f32, tk_erfcx_slope_f64, x)
 #define tk_erfc_rate(x) TK_REAL1(tk_erfc_rate_f32, tk_erfc_rate_f64, x)

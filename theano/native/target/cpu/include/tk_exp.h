@@ -32,31 +32,12 @@ TK_INLINE double tk_exp_tail(double r)
     return r2 * tk_fma(tk_fma(e, r4, tk_fma(d, r2, c)), r4, tk_fma(b, r2, a));
 }
 TK_INLINE double tk_exp_small(double r) { return r + tk_exp_tail(r); }
-/* exp(r + rlo) for a small rlo, to little more than half an ulp. */
-TK_INLINE double tk_exp_reduced(double r, double rlo)
-{
-    double t = tk_exp_tail(r), a = 1.0 + r;
-    return a + (((1.0 - a) + r) + tk_fma(rlo, 1.0 + (r + t), t));
-}
 TK_INLINE float tk_exp_tailf(float r)
 {
     float r2 = r * r;
     float a = tk_fmaf(0.166666657f, r, 0.5f), b = tk_fmaf(0.00833350047f, r, 0.0416663028f);
     float c = tk_fmaf(0.000197881251f, r, 0.00139442855f);
     return r2 * tk_fmaf(tk_fmaf(c, r2, b), r2, a);
-}
-
-/* The integer nearest to x / ln(2), at most 1030: the limit is set on the bits, by one integer minimum. For a NaN it is
- * some number, for x far below 0 it is of no use: the callers take 0 there. */
-TK_INLINE double tk_exp_multiple(double x)
-{
-    npy_int64 i = tk_bits(tk_fma(x, 1.4426950408889634074, TK_MAGIC)), most = tk_bits(TK_MAGIC + 1030.0);
-    return tk_double(i < most ? i : most) - TK_MAGIC;
-}
-TK_INLINE float tk_exp_multiplef(float x)
-{
-    npy_int32 i = tk_bitsf(tk_fmaf(x, 1.44269504f, TK_MAGICF)), most = tk_bitsf(TK_MAGICF + 130.0f);
-    return tk_float(i < most ? i : most) - TK_MAGICF;
 }
 
 /* 2^(n + k) of t = n + TK_MAGIC */
@@ -75,37 +56,8 @@ TK_INLINE double tk_exp_scaled(double x, double k)
     double y = tk_scale_1p(tk_exp_small(r), n + k);
     return x < -750.0 ? 0.0 : y;
 }
-TK_INLINE double tk_exp(double x)
-{
-    double n = tk_exp_multiple(x), y = tk_scale_1p(tk_exp_small(tk_less_ln2(x, n)), n);
-    return x < -750.0 ? 0.0 : y;
-}
-TK_INLINE float tk_expf(float x)
-{
-    float n = tk_exp_multiplef(x);
-    float r = tk_less_ln2f(x, n);
-    float y = tk_scale_1pf(r + tk_exp_tailf(r), n);
-    return x < -105.0f ? 0.0f : y;
-}
-
 #define TK_EXP_SCALE_F64 0x1p512
 #define TK_EXP_SCALE_F32 0x1p64f
-/* x exp(-x^2), scaled last: a subnormal exponential would have few digits. */
-TK_INLINE double tk_x_exp_minus_square_f64(double x)
-{
-    double d = -x * x, low = tk_fma(-x, x, -d), n = tk_exp_multiple(d);
-    double r = tk_less_ln2(d, n);
-    double y = tk_scale(x * tk_exp_reduced(r, low), n);
-    return d < -755.0 ? __builtin_copysign(0.0, x) : y;
-}
-TK_INLINE float tk_x_exp_minus_square_f32(float x)
-{
-    float d = -x * x, low = tk_fmaf(-x, x, -d), n = tk_exp_multiplef(d);
-    float r = tk_less_ln2f(d, n), t = tk_exp_tailf(r), a = 1.0f + r;
-    float y = tk_scalef(x * (a + (((1.0f - a) + r) + tk_fmaf(low, 1.0f + (r + t), t))), n);
-    return d < -110.0f ? __builtin_copysignf(0.0f, x) : y;
-}
-
 /* 2^(x + xlo) */
 TK_INLINE double tk_exp2_dd(double x, double xlo)
 {
@@ -194,23 +146,17 @@ TK_INLINE double tk_x_exp_minus_square_f64(double x)
     return x == x ? a * exp((c - a) * (c + a)) * exp(-c * c) : x;
 }
 TK_INLINE float tk_x_exp_minus_square_f32(float x) { return (float)tk_x_exp_minus_square_f64(x); }
-#define tk_exp exp
 #define tk_exp_exact exp
 #define tk_exp_exactf expf
-#define tk_expf expf
-#define tk_exp2 exp2
-#define tk_exp2f exp2f
-#define tk_expm1 expm1
-#define tk_expm1f expm1f
 #endif
 
-#define exp(x) _Generic((x), float: tk_expf, TK_HALF(tk_expf) float _Complex: cexpf, double _Complex: cexp, \
-    default: tk_exp)(x)
+#define exp(x) _Generic((x), float: TK_OWN(expf), TK_HALF(TK_OWN(expf)) float _Complex: cexpf, double _Complex: cexp, \
+    default: TK_OWN(exp))(x)
 #define tk_exp_diff(x, m) _Generic((x), float: tk_exp_diff_f32, default: tk_exp_diff_f64)(x, m)
 #define tk_exp_diff_scaled(x, m) _Generic((x), float: tk_exp_diff_scaled_f32, default: tk_exp_diff_scaled_f64)(x, m)
 #define tk_exp_scale(x) _Generic((x), float: TK_EXP_SCALE_F32, default: TK_EXP_SCALE_F64)
 #define tk_exp_minus_square(x) TK_REAL1(tk_exp_minus_square_f32, tk_exp_minus_square_f64, x)
 #define tk_x_exp_minus_square(x) TK_REAL1(tk_x_exp_minus_square_f32, tk_x_exp_minus_square_f64, x)
-#define exp2(x) TK_REAL1(tk_exp2f, tk_exp2, x)
-#define expm1(x) TK_REAL1(tk_expm1f, tk_expm1, x)
+#define exp2(x) TK_OWN1(exp2, x)
+#define expm1(x) TK_OWN1(expm1, x)
 #endif

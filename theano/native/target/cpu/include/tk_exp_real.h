@@ -5,6 +5,19 @@
 #define TK_OF TK_LIMITS(tk_double, tk_float)
 #define TK_LOG2 TK_LIMITS(1.4426950408889634074, 1.44269504f)
 
+/* The integer nearest to x / ln(2), at most 1030 or 130: the limit is set on the bits, by one integer minimum. For a NaN it is
+ * some number, for x far below 0 it is of no use: the callers take 0 there. */
+TK_INLINE TK_T TK_R(tk_exp_multiple)(TK_T x)
+{
+    TK_I i = TK_R(tk_bits)(TK_R(tk_fma)(x, TK_LOG2, TK_NEAREST)), most = TK_R(tk_bits)(TK_NEAREST + TK_LIMITS(1030.0, 130.0f));
+    return TK_OF(i < most ? i : most) - TK_NEAREST;
+}
+/* exp(r + rlo) for a small rlo, to little more than half an ulp. */
+TK_INLINE TK_T TK_R(tk_exp_reduced)(TK_T r, TK_T rlo)
+{
+    TK_T t = TK_R(tk_exp_tail)(r), a = 1 + r;
+    return a + (((1 - a) + r) + TK_R(tk_fma)(rlo, 1 + (r + t), t));
+}
 /* x less n ln(2) */
 TK_INLINE TK_T TK_R(tk_less_ln2)(TK_T x, TK_T n)
 {
@@ -25,6 +38,11 @@ TK_INLINE TK_T TK_R(tk_scale_1p)(TK_T x, TK_T n)
 {
     TK_TWO_HALVES(n)
     return TK_R(tk_fma)(x, s, s) * u;
+}
+TK_INLINE TK_T TK_R(tk_exp)(TK_T x)
+{
+    TK_T n = TK_R(tk_exp_multiple)(x), r = TK_R(tk_less_ln2)(x, n), y = TK_R(tk_scale_1p)(r + TK_R(tk_exp_tail)(r), n);
+    return x < TK_LIMITS(-750.0, -105.0f) ? 0 : y;
 }
 /* exp(d + low) of a small low: the rounding error of d, which the exponential would make |d| times larger. */
 TK_INLINE TK_T TK_S(tk_exp_two)(TK_T d, TK_T low)
@@ -50,6 +68,13 @@ TK_INLINE TK_T TK_S(tk_exp_minus_square)(TK_T x)
 {
     TK_T d = -x * x;
     return TK_S(tk_exp_two)(d, TK_R(tk_fma)(-x, x, -d));
+}
+/* x exp(-x^2), scaled last: a subnormal exponential would have few digits. */
+TK_INLINE TK_T TK_S(tk_x_exp_minus_square)(TK_T x)
+{
+    TK_T d = -x * x, low = TK_R(tk_fma)(-x, x, -d), n = TK_R(tk_exp_multiple)(d);
+    TK_T y = TK_R(tk_scale)(x * TK_R(tk_exp_reduced)(TK_R(tk_less_ln2)(d, n), low), n);
+    return d < TK_LIMITS(-755.0, -110.0f) ? TK_B(copysign)(0, x) : y;
 }
 /* exp(r) of a reduced r with an error of little more than half an ulp, */
 TK_INLINE TK_T TK_R(tk_exp_1p)(TK_T r)

@@ -9,28 +9,14 @@ double tanh(double), sinh(double), cosh(double), asinh(double), acosh(double), a
 float tanhf(float), sinhf(float), coshf(float), asinhf(float), acoshf(float), atanhf(float);
 
 #if TK_HAS_FMA
-/* 1 / (1 + exp(-x)), with e = exp(-|x|): e / (1 + e) below 0, else 1 / (1 + e). Both are scaled by a power of two, so that e is no
- * subnormal number; the quotient is made good for the rounding of 1 + e. Of e itself less precision is needed than its quotient
- * keeps: the polynomial of float32 has degree 6 (error 3e-9). */
-TK_INLINE double tk_sigmoid_f64(double x)
+/* exp(r) - 1 for 1 / (1 + exp(-x)): of the exponential less precision is needed than the quotient keeps, of degree 6 in float32
+ * (error 3e-9). */
+#define tk_sigmoid_small tk_exp_small
+TK_INLINE float tk_sigmoid_smallf(float r)
 {
-    double a = -__builtin_fabs(x), t = tk_fma(a, 1.4426950408889634074, TK_MAGIC), n = t - TK_MAGIC;
-    double r = tk_fma(-n, TK_LN2_LO, tk_fma(-n, TK_LN2_HI, a));
-    double s = tk_double((tk_bits(t) + 1023 + 512) << 52), e = tk_fma(tk_exp_small(r), s, s);
-    e = a < -750.0 ? 0.0 : e;
-    double d = 0x1p512 + e, dlo = e - (d - 0x1p512), q = (x < 0 ? e : 0x1p512) / d;
-    return tk_fma(-q, dlo / d, q);
-}
-TK_INLINE float tk_sigmoid_f32(float x)
-{
-    float a = -__builtin_fabsf(x), t = tk_fmaf(a, 1.44269504f, TK_MAGICF), n = t - TK_MAGICF;
-    float r = tk_fmaf(-n, -2.12194440e-4f, tk_fmaf(-n, 0.693359375f, a)), r2 = r * r;
+    float r2 = r * r;
     float p0 = tk_fmaf(0.1666652113199234f, r, 0.4999999403953552f), p1 = tk_fmaf(0.008368715643882751f, r, 0.04166838899254799f);
-    float p = tk_fmaf(r2, tk_fmaf(tk_fmaf(0.0013814601115882397f, r2, p1), r2, p0), r);
-    float s = tk_float((npy_int32)((npy_uint32)(tk_bitsf(t) + 127 + 64) << 23)), e = tk_fmaf(p, s, s);
-    e = a < -105.0f ? 0.0f : e;
-    float d = 0x1p64f + e, dlo = e - (d - 0x1p64f), q = (x < 0 ? e : 0x1p64f) / d;
-    return tk_fmaf(-q, dlo / d, q);
+    return tk_fmaf(r2, tk_fmaf(tk_fmaf(0.0013814601115882397f, r2, p1), r2, p0), r);
 }
 /* log(1 + exp(x)) = max(x, 0) + log(1 + e), with e = exp(-|x|) in [0, 1]: as log1p, but without a power of two to
  * split off; the rounding error of the logarithm is added to x first. */
@@ -55,30 +41,11 @@ TK_INLINE float tk_softplus_f32(float x)
     float y = tk_fmaf(e2, p, e);
     return y + ((x < 0 ? 0.0f : x) + tk_fmaf(e2, p, e - y));
 }
-#else
-/* 1 / (1 + exp(-x)), also where exp(-x) overflows. */
-TK_INLINE double tk_sigmoid_f64(double x)
-{
-    double e = tk_exp_exact(-__builtin_fabs(x)), d = 1.0 + e, dlo = e - (d - 1.0);
-    double q = (x < 0 ? e : 1.0) / d;
-    return tk_fma(-q * dlo, x < 0 ? 1.0 - q : q, q);
-}
-TK_INLINE float tk_sigmoid_f32(float x)
-{
-    float e = tk_exp_exactf(-__builtin_fabsf(x)), d = 1.0f + e, dlo = e - (d - 1.0f);
-    float q = (x < 0 ? e : 1.0f) / d;
-    return tk_fmaf(-q * dlo, x < 0 ? 1.0f - q : q, q);
-}
-/* log(1 + exp(x)) */
-TK_INLINE double tk_softplus_f64(double x)
-{
-    return (x < 0 ? 0.0 : x) + tk_log1p(tk_exp_exact(-__builtin_fabs(x)));
-}
-TK_INLINE float tk_softplus_f32(float x)
-{
-    return (x < 0 ? 0.0f : x) + tk_log1pf(tk_exp_exactf(-__builtin_fabsf(x)));
-}
 #endif
+#include "tk_as_double.h"
+#include "tk_hyper_real.h"
+#include "tk_as_float.h"
+#include "tk_hyper_real.h"
 
 #if TK_HAS_FMA
 /* An odd polynomial near 0, 1 - 2 / (exp(2|x|) + 1) beyond. There an error of the exponential counts the less the greater
@@ -166,27 +133,14 @@ TK_INLINE float tk_coshf(float x) { return (float)tk_cosh(x); }
 TK_INLINE float tk_asinhf(float x) { return (float)tk_asinh(x); }
 TK_INLINE float tk_acoshf(float x) { return (float)tk_acosh(x); }
 TK_INLINE float tk_atanhf(float x) { return (float)tk_atanh(x); }
-#else
-#define tk_tanh tanh
-#define tk_tanhf tanhf
-#define tk_sinh sinh
-#define tk_sinhf sinhf
-#define tk_cosh cosh
-#define tk_coshf coshf
-#define tk_asinh asinh
-#define tk_asinhf asinhf
-#define tk_acosh acosh
-#define tk_acoshf acoshf
-#define tk_atanh atanh
-#define tk_atanhf atanhf
 #endif
 
 #define tk_sigmoid(x) TK_REAL1(tk_sigmoid_f32, tk_sigmoid_f64, x)
 #define tk_softplus(x) TK_REAL1(tk_softplus_f32, tk_softplus_f64, x)
-#define tanh(x) TK_REAL1(tk_tanhf, tk_tanh, x)
-#define sinh(x) TK_REAL1(tk_sinhf, tk_sinh, x)
-#define cosh(x) TK_REAL1(tk_coshf, tk_cosh, x)
-#define asinh(x) TK_REAL1(tk_asinhf, tk_asinh, x)
-#define acosh(x) TK_REAL1(tk_acoshf, tk_acosh, x)
-#define atanh(x) TK_REAL1(tk_atanhf, tk_atanh, x)
+#define tanh(x) TK_OWN1(tanh, x)
+#define sinh(x) TK_OWN1(sinh, x)
+#define cosh(x) TK_OWN1(cosh, x)
+#define asinh(x) TK_OWN1(asinh, x)
+#define acosh(x) TK_OWN1(acosh, x)
+#define atanh(x) TK_OWN1(atanh, x)
 #endif

@@ -78,21 +78,11 @@ TK_INLINE float tk_log10f(float x)
 {
     return tk_log_basef(x, 0x1.bcb7b2p-2f, -0x1.5b235ep-27f, 0x1.344136p-2f, -0x1.ec10cp-27f);
 }
-
-#else
-#define tk_log log
-#define tk_logf logf
-#define tk_log2 log2
-#define tk_log2f log2f
-#define tk_log10 log10
-#define tk_log10f log10f
-#define tk_log1p log1p
-#define tk_log1pf log1pf
 #endif
 
-#define log(x) _Generic((x), float: tk_logf, TK_HALF(tk_logf) float _Complex: clogf, double _Complex: clog, \
-    default: tk_log)(x)
-#define log2(x) TK_REAL1(tk_log2f, tk_log2, x)
-#define log10(x) TK_REAL1(tk_log10f, tk_log10, x)
-#define log1p(x) TK_REAL1(tk_log1pf, tk_log1p, x)
+#define log(x) _Generic((x), float: TK_OWN(logf), TK_HALF(TK_OWN(logf)) float _Complex: clogf, double _Complex: clog, \
+    default: TK_OWN(log))(x)
+#define log2(x) TK_OWN1(log2, x)
+#define log10(x) TK_OWN1(log10, x)
+#define log1p(x) TK_OWN1(log1p, x)
 #endif

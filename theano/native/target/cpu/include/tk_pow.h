@@ -68,12 +68,9 @@ TK_INLINE float tk_powf(float x, float y)
     double e = tk_double((tk_bits(n + TK_MAGIC) + 1023) << 52);
     return (float)tk_pow_special((double)x, (double)y, e * (1.0 + tk_exp_small(r)));
 }
-#else
-#define tk_pow pow
-#define tk_powf powf
 #endif
 
-#define pow(x, y) _Generic((x) + (y), float: tk_powf, TK_HALF(tk_powf) float _Complex: cpowf, double _Complex: cpow, \
-    default: tk_pow)(x, y)
+#define pow(x, y) _Generic((x) + (y), float: TK_OWN(powf), TK_HALF(TK_OWN(powf)) float _Complex: cpowf, double _Complex: cpow, \
+    default: TK_OWN(pow))(x, y)
 #define cbrt(x) TK_REAL1(cbrtf, cbrt, x)
 #endif

@@ -253,27 +253,4 @@ size_t thn_arena_retained(void)
     return retained;
 }
 
-#else
-
-ThnBlock *thn_arena_take(size_t n)
-{
-    (void)n;
-    return NULL;
-}
-
-void thn_arena_give(ThnBlock *b, int keep)
-{
-    (void)b;
-    (void)keep;
-}
-
-void thn_arena_release(void)
-{
-}
-
-size_t thn_arena_retained(void)
-{
-    return 0;
-}
-
 #endif

@@ -32,10 +32,17 @@ typedef struct ThnBlock {
 
 _Static_assert(sizeof(ThnBlock) <= THN_BLOCK_HEADER, "the header must fit in front of the data");
 
+#if defined(__unix__) || defined(__APPLE__)
 /* A block for n bytes, NULL where the system has no memory. */
 ThnBlock *thn_arena_take(size_t n);
 void thn_arena_give(ThnBlock *b, int keep);  /* keep: its pages stay */
 void thn_arena_release(void);                /* the pages of all free blocks go back to the system */
 size_t thn_arena_retained(void);             /* bytes of pages of free blocks */
+#else
+#define thn_arena_take(n) ((ThnBlock *)NULL)
+#define thn_arena_give(b, keep) ((void)(b), (void)(keep))
+#define thn_arena_release() ((void)0)
+#define thn_arena_retained() ((size_t)0)
+#endif
 
 #endif

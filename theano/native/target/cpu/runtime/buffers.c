@@ -71,8 +71,7 @@ static void transpose(int size, char *dst, thn_intp ds, const char *src, thn_int
             const char *s = src + i * ss + j * size;
             if (size == 4) {
                 transpose_4x4(d, ds, s, ss);
-            }
-            else {
+            } else {
                 transpose_2x2(d, ds, s, ss);
             }
         }
@@ -114,8 +113,8 @@ void thn_copy_2d(int size, char *dst, thn_intp dsr, thn_intp dse, const char *sr
         }
     }
     /* Each column at once where what is not dense is denser along the columns. */
-    const thn_intp far_r = magnitude(ssr) > magnitude(dsr) ? ssr : dsr, far_e = magnitude(sse) > magnitude(dse) ? sse : dse;
-    if (magnitude(far_r) < magnitude(far_e) && rows > 1) {
+    const thn_intp far_r = thn_magnitude(ssr) > thn_magnitude(dsr) ? ssr : dsr, far_e = thn_magnitude(sse) > thn_magnitude(dse) ? sse : dse;
+    if (thn_magnitude(far_r) < thn_magnitude(far_e) && rows > 1) {
         const thn_intp held[3] = {rows, ssr, dsr};
         rows = n, ssr = sse, dsr = dse;
         n = held[0], sse = held[1], dse = held[2];
@@ -149,8 +148,7 @@ void thn_move_rows(const ThnPlan *p, int op, char *base, thn_intp row_stride, th
         char *a = base + offset + i0 * s[last], *b = buf + done * size;
         if (to_buffer) {
             thn_copy_2d(size, b, buf_row, size, a, row_stride, s[last], rows, m);
-        }
-        else {
+        } else {
             thn_copy_2d(size, a, row_stride, s[last], b, buf_row, size, rows, m);
         }
         done += m;

@@ -321,6 +321,16 @@ static int same_layout(const ThnCell *c, PyArrayObject *a)
     return 1;
 }
 
+/* Whether a value begins where its memory does, and goes on from there. */
+static int is_whole(const ThnCell *c)
+{
+    int whole = c->data == c->buf->data;
+    for (int i = 0; i < c->ndim && whole; i++) {
+        whole = c->dims[i] <= 1 || c->strides[i] > 0;
+    }
+    return whole;
+}
+
 PyObject *thn_box(ThnFrame *Py_UNUSED(f), ThnCell *c)
 {
     if (!(c->flags & THN_CELL_SET)) {
@@ -338,46 +348,34 @@ PyObject *thn_box(ThnFrame *Py_UNUSED(f), ThnCell *c)
     if (!buf) {
         /* An inline scalar, a view of one (all of whose dimensions are 1 or broadcast), or memory lent for a step. */
         PyArray_Descr *descr = PyArray_DescrFromType(c->typenum);
+        a = PyArray_NewFromDescr(&PyArray_Type, descr, c->ndim, c->dims, NULL, NULL, 0, NULL);
+        THN_NULL_UNLESS(a);
         if (c->ndim == 0) {
-            a = PyArray_NewFromDescr(&PyArray_Type, descr, 0, NULL, NULL, NULL, 0, NULL);
-            THN_NULL_UNLESS(a);
             memcpy(PyArray_DATA((PyArrayObject *)a), c->data, (size_t)c->itemsize);
         } else {
-            a = PyArray_NewFromDescr(&PyArray_Type, descr, c->ndim, c->dims, NULL, NULL, 0, NULL);
-            THN_NULL_UNLESS(a);
             thn_copy_strided(c->ndim, c->dims, PyArray_DATA((PyArrayObject *)a),
                              PyArray_STRIDES((PyArrayObject *)a), c->data, c->strides, c->itemsize);
         }
-    } else if (!buf->owner) {
-        int whole = c->data == buf->data;
-        for (int i = 0; i < c->ndim && whole; i++) {
-            whole = c->dims[i] <= 1 || c->strides[i] > 0;
-        }
-        if (whole) {
-            a = array_owning(c->typenum, c->ndim, c->dims, c->strides, c->data);
-            THN_NULL_UNLESS(a);
-            Py_INCREF(a);
-            buf->owner = a;
-        } else {
-            npy_intp n = (npy_intp)thn_pool_capacity(buf->data);
-            PyObject *base = array_owning(NPY_UBYTE, 1, &n, NULL, buf->data);
-            THN_NULL_UNLESS(base);
-            buf->owner = base;
-            goto view;
-        }
-    } else if (PyArray_Check(buf->owner) && same_layout(c, (PyArrayObject *)buf->owner)) {
-        a = buf->owner;
-        Py_INCREF(a);
-    } else {
-    view:;
-        int writeable = !PyArray_Check(buf->owner) || PyArray_ISWRITEABLE((PyArrayObject *)buf->owner);
-        a = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(c->typenum), c->ndim, c->dims, c->strides,
-                                 c->data, writeable ? NPY_ARRAY_WRITEABLE : 0, NULL);
+    } else if (!buf->owner && is_whole(c)) {
+        a = array_owning(c->typenum, c->ndim, c->dims, c->strides, c->data);
         THN_NULL_UNLESS(a);
-        Py_INCREF(buf->owner);
-        if (PyArray_SetBaseObject((PyArrayObject *)a, buf->owner) < 0) {
-            Py_DECREF(a);
-            return NULL;
+        buf->owner = Py_NewRef(a);
+    } else {
+        if (!buf->owner) {
+            npy_intp n = (npy_intp)thn_pool_capacity(buf->data);
+            THN_NULL_UNLESS(buf->owner = array_owning(NPY_UBYTE, 1, &n, NULL, buf->data));
+        }
+        PyArrayObject *owner = PyArray_Check(buf->owner) ? (PyArrayObject *)buf->owner : NULL;
+        if (owner && same_layout(c, owner)) {
+            a = Py_NewRef(buf->owner);
+        } else {
+            a = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(c->typenum), c->ndim, c->dims, c->strides, c->data,
+                                     !owner || PyArray_ISWRITEABLE(owner) ? NPY_ARRAY_WRITEABLE : 0, NULL);
+            THN_NULL_UNLESS(a);
+            if (PyArray_SetBaseObject((PyArrayObject *)a, Py_NewRef(buf->owner)) < 0) {
+                Py_DECREF(a);
+                return NULL;
+            }
         }
     }
     Py_INCREF(a);

@@ -122,7 +122,6 @@ typedef struct ThnFrame {
     ThnCell *cells;
     ThnDest *dests;          /* by cell number; NULL until a loop uses the frame. Of cells with THN_CELL_DEST only */
     struct ThnAgain *again;  /* by instruction: how a step of a loop repeats it; see replay.c. NULL until then */
-    npy_intp *dims_arena;
     ThnScratch *scratch;     /* one per instruction */
     double work;             /* out-parameter of prepare, 0 before each prepare */
     int *tail_order;         /* the tail instructions prepared, in order */

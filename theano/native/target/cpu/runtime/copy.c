@@ -123,25 +123,23 @@ DEFINE_PUT_AS(c16, ThnC16, ((ThnC16){(double)v, 0}))
 
 #define LOOP for (npy_intp i = 0; i < n; i++, d += ds, s += ss)
 
+#define EACH_TO(X, FROM, PUT)                                                                               \
+    X(FROM, b1, PUT) X(FROM, i1, PUT) X(FROM, u1, PUT) X(FROM, i2, PUT) X(FROM, u2, PUT) X(FROM, i4, PUT)   \
+    X(FROM, u4, PUT) X(FROM, i8, PUT) X(FROM, u8, PUT) X(FROM, f2, PUT) X(FROM, f4, PUT) X(FROM, f8, PUT)   \
+    X(FROM, c8, PUT) X(FROM, c16, PUT)
 #define CAST(FROM, TO, PUT)                                                                                 \
     static void cast_##FROM##_##TO(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)            \
     {                                                                                                       \
         LOOP PUT##_##TO(d, get_##FROM(s));                                                                  \
     }
-#define CAST_ROW(FROM, T, R, PUT)                                                                               \
-    CAST(FROM, b1, PUT) CAST(FROM, i1, PUT) CAST(FROM, u1, PUT) CAST(FROM, i2, PUT) CAST(FROM, u2, PUT)         \
-    CAST(FROM, i4, PUT) CAST(FROM, u4, PUT) CAST(FROM, i8, PUT) CAST(FROM, u8, PUT) CAST(FROM, f2, PUT)         \
-    CAST(FROM, f4, PUT) CAST(FROM, f8, PUT) CAST(FROM, c8, PUT) CAST(FROM, c16, PUT)
+#define CAST_ROW(FROM, T, R, PUT) EACH_TO(CAST, FROM, PUT)
 CAST_ROW(b1, npy_bool, int64_t, puti)
 INTEGERS(CAST_ROW)
 CAST_ROW(f2, half_t, float, putf)
 FLOATS(CAST_ROW)
 
-#define TABLE_ROW(FROM, ...)                                                                                       \
-    [T_##FROM] = {                                                                                                 \
-        cast_##FROM##_b1, cast_##FROM##_i1, cast_##FROM##_u1, cast_##FROM##_i2, cast_##FROM##_u2, cast_##FROM##_i4, \
-        cast_##FROM##_u4, cast_##FROM##_i8, cast_##FROM##_u8, cast_##FROM##_f2, cast_##FROM##_f4, cast_##FROM##_f8, \
-        cast_##FROM##_c8, cast_##FROM##_c16},
+#define ENTRY(FROM, TO, PUT) cast_##FROM##_##TO,
+#define TABLE_ROW(FROM, ...) [T_##FROM] = {EACH_TO(ENTRY, FROM, )},
 static const ThnInner casts[T_c8][T_COUNT] = {TABLE_ROW(b1) INTEGERS(TABLE_ROW) TABLE_ROW(f2) FLOATS(TABLE_ROW)};
 
 static void cast_c8_c16(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)
@@ -178,26 +176,16 @@ ThnInner thn_cast_inner(int to, int from)
 #define COPY(NAME, T)                                                                          \
     static void copy_##NAME(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)      \
     {                                                                                          \
-        if (ds == (npy_intp)sizeof(T)) {                                                       \
-            if (ss == (npy_intp)sizeof(T)) {                                                   \
-                memcpy(d, s, (size_t)n * sizeof(T));                                           \
-                return;                                                                        \
+        if (ds == (npy_intp)sizeof(T) && ss == (npy_intp)sizeof(T)) {                          \
+            memcpy(d, s, (size_t)n * sizeof(T));                                               \
+        } else if (ds == (npy_intp)sizeof(T) && ss == 0) {                                     \
+            const T v = *(const T *)s;                                                         \
+            for (npy_intp i = 0; i < n; i++) {                                                 \
+                ((T *)d)[i] = v;                                                               \
             }                                                                                  \
-            if (ss == 0) {                                                                     \
-                T v = *(const T *)s;                                                           \
-                T *out = (T *)d;                                                               \
-                for (npy_intp i = 0; i < n; i++) {                                             \
-                    out[i] = v;                                                                \
-                }                                                                              \
-                return;                                                                        \
-            }                                                                                  \
-            T *out = (T *)d;                                                                   \
-            for (npy_intp i = 0; i < n; i++, s += ss) {                                        \
-                out[i] = *(const T *)s;                                                        \
-            }                                                                                  \
-            return;                                                                            \
+        } else {                                                                               \
+            LOOP *(T *)d = *(const T *)s;                                                      \
         }                                                                                      \
-        LOOP *(T *)d = *(const T *)s;                                                          \
     }
 COPY(1, uint8_t)
 COPY(2, uint16_t)
@@ -316,12 +304,7 @@ ThnReadInt thn_int_reader(int typenum)
 
 /* ---- the loop nest */
 
-static npy_intp magnitude(npy_intp v)
-{
-    return v < 0 ? -v : v;
-}
-
-enum { DST, SRC };
+enum { SRC, DST };
 
 /* Dims in normal form: none of length 1, neighbours merged where both operands allow; `n_first` entries of the first one. */
 static void run_nest(const Dims *g, npy_intp n_first, char *dst, const char *src, ThnInner inner)
@@ -335,9 +318,9 @@ static void run_nest(const Dims *g, npy_intp n_first, char *dst, const char *src
     const npy_intp n0 = g->shape[last], d0 = ds[last], s0 = ss[last];
     const npy_intp n1 = nd == 2 ? n_first : g->shape[outer], d1 = ds[outer], s1 = ss[outer];
     /* A transposition: walk tiles, so that the source's cache lines are used up before they go. */
-    const npy_intp tile = magnitude(s1) < magnitude(s0) && n1 > 8 ? 16 : n0;
+    const npy_intp tile = thn_magnitude(s1) < thn_magnitude(s0) && n1 > 8 ? 16 : n0;
     npy_intp at[THN_MAXDIM] = {0}, planes = nd > 2 ? n_first : 1;
-    char *ptr[2] = {dst, (char *)src};
+    char *ptr[2] = {[DST] = dst, [SRC] = (char *)src};
     for (int i = 1; i < outer; i++) {
         planes *= g->shape[i];
     }
@@ -372,7 +355,7 @@ void thn_loop2(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_st
                const npy_intp *src_strides, ThnInner inner)
 {
     npy_intp n[THN_MAXDIM], strides[2][THN_MAXDIM], *ds = strides[DST], *ss = strides[SRC];
-    int nd = 0;
+    Dims g = {0, n, strides[0], THN_MAXDIM};
     for (int i = 0; i < ndim; i++) {
         if (dims[i] == 0) {
             return;
@@ -381,26 +364,24 @@ void thn_loop2(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_st
             continue;
         }
         /* Insertion sort: the destination is walked in memory order. */
-        int j = nd++;
-        while (j > 0 && magnitude(ds[j - 1]) < magnitude(dst_strides[i])) {
+        int j = g.n++;
+        for (; j > 0 && thn_magnitude(ds[j - 1]) < thn_magnitude(dst_strides[i]); j--) {
             n[j] = n[j - 1];
             ds[j] = ds[j - 1];
             ss[j] = ss[j - 1];
-            j--;
         }
         n[j] = dims[i];
         ds[j] = dst_strides[i];
         ss[j] = src_strides[i];
     }
-    if (nd == 0) {
+    if (g.n == 0) {
         inner(1, dst, 0, src, 0);
         return;
     }
-    Dims g = {nd, n, strides[0], THN_MAXDIM};
     thn_merge_dims(&g, 2);
-    nd = g.n;
+    const int nd = g.n;
     /* The innermost destination stride stands for the item size; parts depend on sizes only. */
-    npy_intp rows = n[0], row_bytes = magnitude(ds[nd - 1]);
+    npy_intp rows = n[0], row_bytes = thn_magnitude(ds[nd - 1]);
     for (int i = 1; i < nd; i++) {
         row_bytes *= n[i];
     }

@@ -1,6 +1,7 @@
 /* FastCall: the base type of compiled functions. A call whose arguments are exactly what the program wants runs without any
  * Python code; everything else goes to the method _slow_call. The interface is described in theano/native/fastcall.py. */
 #include "vm.h"
+#include "copy.h"
 
 #include <structmember.h>
 
@@ -38,30 +39,21 @@ static PyObject *slow_call_name;
 
 /* ---- arguments */
 
-static int take_integer(ThnCell *c, long long v)
+/* Whether the cell holds the number: what it then has is the number again. */
+static int take_integer(ThnCell *c, int64_t v)
 {
-    const int bits = 8 * c->itemsize, is_signed = !PyTypeNum_ISUNSIGNED(c->typenum);
-    if (c->typenum == NPY_DOUBLE || c->typenum == NPY_FLOAT) {
-        const int is_double = c->typenum == NPY_DOUBLE;
-        const long long most = is_double ? 1LL << 53 : 1 << 24;
-        const float f = (float)v;
-        const double d = (double)v;
-        if (v > most || v < -most) {
-            return 0;
-        }
-        memcpy(c->scalar.bytes, is_double ? (const void *)&d : &f, (size_t)c->itemsize);
+    int64_t back;
+    if (c->typenum == NPY_INT64) {
+        c->scalar.i8 = v;
         return 1;
     }
-    if (!PyTypeNum_ISINTEGER(c->typenum) || (!is_signed && v < 0)
-        || (bits < 64 && (v >= 1LL << (bits - is_signed) || v < -(1LL << (bits - 1))))) {
+    if (!(PyTypeNum_ISINTEGER(c->typenum) || c->typenum == NPY_DOUBLE || c->typenum == NPY_FLOAT)
+        || (v < 0 && PyTypeNum_ISUNSIGNED(c->typenum))) {
         return 0;
     }
-    const int8_t v1 = (int8_t)v;
-    const int16_t v2 = (int16_t)v;
-    const int32_t v4 = (int32_t)v;
-    memcpy(c->scalar.bytes, c->itemsize == 1 ? (const void *)&v1 : c->itemsize == 2 ? (const void *)&v2
-                            : c->itemsize == 4 ? (const void *)&v4 : &v, (size_t)c->itemsize);
-    return 1;
+    thn_cast_inner(c->typenum, NPY_INT64)(1, c->scalar.bytes, 0, (const char *)&v, 0);
+    thn_cast_inner(NPY_INT64, c->typenum)(1, (char *)&back, 0, c->scalar.bytes, 0);
+    return back == v;
 }
 
 /* The scalar's value into the cell without loss: 1, or 0 if that is not possible. */
@@ -154,20 +146,24 @@ static int take(ThnFrame *f, const Arg *arg, PyObject *v)
     return 1;
 }
 
+/* A call's arguments. */
+typedef struct {
+    Binding *binding;
+    PyObject *const *args;
+} Given;
+
 /* Fills all inputs: 1, 0 if an argument needs the slow path, -1 with a Python error. */
-static int fill(const Binding *b, ThnFrame *f, PyObject *const *args)
+static int fill(ThnProgram *p, ThnFrame *f, const void *what)
 {
-    ThnProgram *p = b->program;
+    const Given *given = what;
+    const Binding *b = given->binding;
     for (int i = 0; i < b->nargs; i++) {
-        int r = take(f, &b->args[i], args[i]);
+        int r = take(f, &b->args[i], given->args[i]);
         if (r <= 0) {
             return r;
         }
     }
-    if (b->nargs == p->ninputs) {
-        return 1;
-    }
-    for (int i = 0; i < p->ninputs; i++) {
+    for (int i = 0; i < p->ninputs && b->nargs < p->ninputs; i++) {
         if (b->input_arg[i] < 0 && thn_load_input(p, f, i, NULL) < 0) {
             return -1;
         }
@@ -199,36 +195,18 @@ static void release(Binding *b)
     }
 }
 
-/* 1 done (*value set or an error), 0 take the slow path */
+/* Whether the call is done, and *value what it returns (NULL: an error); else the slow path is to be taken. */
 static int fast(Binding *b, PyObject *const *args, PyObject **value)
 {
-    ThnProgram *p = b->program;
-    if (p->cleared) {
+    PyObject *out[MAX_STACK_OUTPUTS];
+    if (b->program->cleared) {
         return 0;
     }
-    *value = NULL;
     b->refs++;
-    if (p->serialise && thn_lock(&p->lock) < 0) {
-        release(b);
-        return 1;
-    }
-    int done = 1;
-    ThnFrame *f = thn_frame_get(p);
-    if (f) {
-        PyObject *out[MAX_STACK_OUTPUTS];
-        int r = fill(b, f, args);
-        if (r == 0) {
-            done = 0;
-        } else if (r > 0 && thn_run(p, f) == 0 && thn_finish(p, f, out) == 0) {
-            *value = result(b, out);
-        }
-        thn_frame_put(p, f);
-    }
-    if (p->serialise) {
-        thn_unlock(&p->lock);
-    }
+    const int r = thn_call(b->program, fill, &(Given){b, args}, out);
+    *value = r > 0 ? result(b, out) : NULL;
     release(b);
-    return done;
+    return r != 0;
 }
 
 static PyObject *fastcall_vectorcall(PyObject *o, PyObject *const *args, size_t nargsf, PyObject *kwnames)
@@ -254,7 +232,7 @@ static void bind(FastCall *self, Binding *b)
     release(old);
 }
 
-/* 0, 1 if an argument needs Python, -1 with an error. */
+/* 0, 1 if every call takes the slow path, -1 with an error. */
 static int parse_args(Binding *b, PyObject *positions, PyObject *downcast, PyObject *lists)
 {
     const ThnProgram *p = b->program;
@@ -283,14 +261,14 @@ static int parse_args(Binding *b, PyObject *positions, PyObject *downcast, PyObj
             THN_NEED(PyArg_ParseTuple(list, "iiiI:_fast_bind", &a->depth, &typenum, &ndim, &bcast));
             a->element = (ThnCellSpec){.typenum = typenum, .ndim = (int16_t)ndim, .bcast = bcast};
         }
-        if ((c->kind == THN_KIND_TENSOR) != (a->depth == 0)) {
+        if ((c->kind == THN_KIND_TENSOR) != (a->depth == 0) || p->inputs[k].flag) {
             return 1;
         }
         if (downcast && i < PyTuple_GET_SIZE(downcast)) {
             a->downcast = PyObject_IsTrue(PyTuple_GET_ITEM(downcast, i));
         }
     }
-    return 0;
+    return p->noutputs > MAX_STACK_OUTPUTS;
 }
 
 static PyObject *fast_bind(FastCall *self, PyObject *args, PyObject *kwargs)
@@ -311,17 +289,6 @@ static PyObject *fast_bind(FastCall *self, PyObject *args, PyObject *kwargs)
     if (n_outputs < 0 || n_outputs > p->noutputs || (single == Py_True && n_outputs < 1)) {
         return PyErr_Format(PyExc_ValueError, "_fast_bind: the program does not have that many outputs");
     }
-    int usable = p->noutputs <= MAX_STACK_OUTPUTS;
-    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(positions); i++) {
-        long k = PyLong_AsLong(PyTuple_GET_ITEM(positions, i));
-        if (k >= 0 && k < p->ninputs) {
-            usable &= !p->inputs[k].destroyed;
-        }
-    }
-    if (!usable) {
-        bind(self, NULL); /* every call takes the slow path */
-        Py_RETURN_NONE;
-    }
     size_t nargs = (size_t)PyTuple_GET_SIZE(positions);
     Binding *b = thn_alloc(sizeof *b + sizeof(Arg) * nargs);
     THN_NULL_UNLESS(b);
@@ -332,14 +299,11 @@ static PyObject *fast_bind(FastCall *self, PyObject *args, PyObject *kwargs)
     b->form = single == Py_None ? 2 : single == Py_True ? 1 : 0;
     b->input_arg = thn_alloc(sizeof(int) * (size_t)p->ninputs);
     const int parsed = b->input_arg ? parse_args(b, positions, downcast, lists) : -1;
-    if (parsed < 0) {
+    if (parsed != 0) {
         release(b);
-        return NULL;
-    }
-    if (parsed > 0) {
-        release(b); /* an argument that is looked at in Python */
         b = NULL;
     }
+    THN_NULL_UNLESS(parsed >= 0);
     bind(self, b);
     Py_RETURN_NONE;
 }

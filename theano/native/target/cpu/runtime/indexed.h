@@ -12,16 +12,16 @@
 
 typedef struct {
     int op;                /* operand of the kernel; the target: position of its cell among the inputs */
-    int at, n, first;      /* place of the index dims; number of index arrays and position of the first one */
+    int at, first;         /* place of the index dims; position of the first index array */
     int same;
-    int axes[THN_KMAXDIM];
+    ThnInts axes;          /* that the index arrays apply to */
 } Indexed;
 
 typedef struct {
     thn_indexed_kernel_params given;
     const ThnKernel *k;
     int nd;                /* number of index dims */
-    int dims[THN_KMAXDIM];
+    const int *dims;
     int n_gathers;
     Indexed gathers[MOST_GATHERS];
     int scatters, adds;    /* adds: the last input is the target */
@@ -56,11 +56,11 @@ typedef struct {
     int walking;                 /* their number */
     int first[MOST_GATHERS + 1]; /* the first of each array's index arrays */
     int carrier;                 /* the iteration dim along which tiles have several rows */
-    int column;                  /* iteration dim by which wide rows are cut, or -1 */
+    int column;                  /* iteration dim by which rows may be shared out between threads, or -1 */
     npy_intp columns;            /* its length */
     npy_intp row;                /* elements of the kernel's row */
     int by_row;                  /* rows are taken one by one, gathered ones where they are */
-    npy_intp block, width;       /* rows and columns of a tile */
+    npy_intp block;              /* rows of a tile */
     npy_intp kinds;              /* of pages of the target, each a task's, if greater than 1 */
     int32_t *again;              /* same: for each position -1, or which of the rows kept beforehand it reads */
     char *kept;

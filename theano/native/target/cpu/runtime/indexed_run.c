@@ -1,5 +1,6 @@
 /* Indexed kernels: how a run is cut into tiles and tasks. */
 #include "indexed.h"
+#include "pool.h"
 
 #include <stdlib.h>
 
@@ -13,18 +14,20 @@
 /* What a task works with. */
 typedef struct {
     ThnPlan *plan;
-    npy_intp rows, width;        /* of the plan; -1: none yet */
+    npy_intp rows;               /* of the plan; -1: none yet */
     npy_intp kind;               /* of pages of the target; -1: all */
     char *buffers[MOST_GATHERS + 1];
     npy_intp *offsets[MOST_GATHERS + 1];
     char *acc, *neutral;
-    npy_intp s1[THN_KMAXOPS], zero[THN_KMAXOPS];
+    npy_intp s1[THN_KMAXOPS];
 } Work;
+
+static const npy_intp in_place[THN_KMAXOPS]; /* strides of what does not move */
 
 /* Number of index arrays of a gather, or of the target while tiles are scattered. */
 static int arrays_of(const Run *r, int g)
 {
-    return g < r->s->n_gathers ? r->s->gathers[g].n : g == TARGET && r->scatters ? r->s->target.n : 0;
+    return g < r->s->n_gathers ? r->s->gathers[g].axes.n : g == TARGET && r->scatters ? r->s->target.axes.n : 0;
 }
 
 /* Byte stride of an operand of the kernel along iteration dim d. */
@@ -160,10 +163,21 @@ static void make_plan(const Run *r, Work *w, npy_intp rows, npy_intp width)
     }
     thn_plan(k, in, out, shape, w->plan);
     w->rows = rows;
-    w->width = width;
     if (w->plan->mode == RUN_ELEM) {
         thn_strides_along(&w->plan->outer, w->plan->outer.n - 2, n_ops(k), w->s1);
     }
+}
+
+/* Pointers of a plan of so many rows and columns, from c0 on, those of operands that are not indexed to where `from` leads. */
+static char **open_plan(const Run *r, Work *w, char *const *from, npy_intp rows, npy_intp c0, npy_intp width)
+{
+    if (w->rows != rows) {
+        make_plan(r, w, rows, width);
+    }
+    for (int op = 0; op < n_ops(r->k); op++) {
+        w->plan->ptr[op] = from[op] + (c0 && !is_target(r, op) && !is_gathered(r->s, op) ? c0 * step_of(r, op, r->column) : 0);
+    }
+    return w->plan->ptr;
 }
 
 static void run_plan(Run *r, Work *w)
@@ -177,12 +191,12 @@ static void run_plan(Run *r, Work *w)
         }
         if (!p->buffered && p->rows == 1 && p->inner <= SHORT_ROW) {
             if (p->mode == RUN_ROWS) {
-                k->fn->rows(p->ptr, w->zero, 1, p->inner);
+                k->fn->rows(p->ptr, in_place, 1, p->inner);
                 return;
             }
             if (p->mode == RUN_REDUCE) {
-                k->fn->part(p->ptr, w->zero, 1, p->inner, 0, w->acc, 0);
-                k->fn->fin(p->ptr, w->zero, 1, w->acc);
+                k->fn->part(p->ptr, in_place, 1, p->inner, 0, w->acc, 0);
+                k->fn->fin(p->ptr, in_place, 1, w->acc);
                 return;
             }
         }
@@ -198,13 +212,7 @@ static void run_tile(Run *r, Work *w, char *const *from, npy_intp t, npy_intp n,
     const Spec *s = r->s;
     const ThnKernel *k = r->k;
     npy_intp strides[THN_KMAXDIM];
-    if (w->rows != n || w->width != width) {
-        make_plan(r, w, n, width);
-    }
-    char **ptr = w->plan->ptr;
-    for (int op = 0; op < n_ops(k); op++) {
-        ptr[op] = from[op] + (c0 && !is_target(r, op) && !is_gathered(s, op) ? c0 * step_of(r, op, r->column) : 0);
-    }
+    char **ptr = open_plan(r, w, from, n, c0, width);
     for (int g = 0; g < s->n_gathers; g++) {
         const ThnTable *a = &r->st->arrays[g];
         const int op = s->gathers[g].op;
@@ -212,8 +220,7 @@ static void run_tile(Run *r, Work *w, char *const *from, npy_intp t, npy_intp n,
         ptr[op] = w->buffers[g];
         if (s->gathers[g].same && r->kept) {
             ptr[op] = r->kept + t * a->row * item;
-        }
-        else {
+        } else {
             find_offsets(r, g, from, n, w->offsets[g]);
             gather_rows(a, w->buffers[g], w->offsets[g], n);
         }
@@ -234,8 +241,6 @@ static void run_tile(Run *r, Work *w, char *const *from, npy_intp t, npy_intp n,
     const npy_intp row = row_strides(r, width, strides);
     scatter_rows(r, w->offsets[TARGET], n, w->buffers[TARGET], row, strides, c0, width);
 }
-
-static size_t aligned(size_t n) { return (n + 63) & ~(size_t)63; }
 
 /* Fills memory with what can be added without changing anything, a zero's sign included. */
 static void fill_neutral(int typenum, char *p, npy_intp bytes)
@@ -260,45 +265,37 @@ static void fill_neutral(int typenum, char *p, npy_intp bytes)
     }
 }
 
-/* Memory for a task; NULL: none left. */
-static char *make_work(const Run *r, Work *w)
+/* Memory for a task of so many columns; NULL: none left. */
+static char *make_work(const Run *r, Work *w, npy_intp width)
 {
     const Spec *s = r->s;
     const ThnKernel *k = r->k;
     const npy_intp rows = r->block > ROWS ? r->block : ROWS;
-    const size_t plan = aligned(thn_plan_size(k)), offsets = aligned(sizeof(npy_intp) * (size_t)rows);
     const size_t acc = k->n_inner && k->fn->part ? strlen(k->fn->reduces) / 2 * (size_t)THN_LANES * 16 : 0;
-    size_t sizes[MOST_GATHERS + 1] = {0}, total = plan + acc + (size_t)(MOST_GATHERS + 1) * offsets + 64;
+    size_t sizes[MOST_GATHERS + 1] = {0}, n = 0;
+    ThnPart parts[2 * (MOST_GATHERS + 1) + 3];
     for (int g = 0; g < s->n_gathers && !r->by_row; g++) {
-        sizes[g] = aligned((size_t)(r->block * r->st->arrays[g].row * k->in[s->gathers[g].op].itemsize));
+        sizes[g] = (size_t)(r->block * r->st->arrays[g].row * k->in[s->gathers[g].op].itemsize);
     }
     if (r->scatters && !r->by_row) {
-        const npy_intp columns = r->column >= 0 && r->columns ? r->columns : 1;
-        sizes[TARGET] = aligned((size_t)(r->block * (r->row / columns * r->width + r->row % columns))
-                                      * (size_t)k->out[0].itemsize);
+        sizes[TARGET] = (size_t)(r->block * (r->columns ? r->row / r->columns : 0) * width * k->out[0].itemsize);
     }
-    for (int g = 0; g <= MOST_GATHERS; g++) {
-        total += sizes[g];
+    parts[n++] = (ThnPart){&w->plan, thn_plan_size(k)};
+    parts[n++] = (ThnPart){&w->acc, acc};
+    parts[n++] = (ThnPart){&w->neutral, s->adds ? sizes[TARGET] : 0};
+    for (int g = 0; g <= TARGET; g++) {
+        if (arrays_of(r, g)) {
+            parts[n++] = (ThnPart){&w->offsets[g], sizeof(npy_intp) * (size_t)rows};
+            parts[n++] = (ThnPart){&w->buffers[g], sizes[g]};
+        }
     }
-    total += s->adds ? sizes[TARGET] : 0;
-    char *mem = thn_buffer_alloc(total), *p = mem;
+    char *mem = thn_buffer_alloc(thn_parts_bytes(parts, n) + 64);
     THN_NULL_UNLESS(mem);
-    p += (64 - (uintptr_t)p % 64) % 64;
-    w->plan = (ThnPlan *)p;
-    p += plan;
-    for (int g = 0; g <= MOST_GATHERS; g++) {
-        w->offsets[g] = (npy_intp *)p;
-        p += offsets;
-        w->buffers[g] = p;
-        p += sizes[g];
-    }
-    w->acc = p;
-    w->neutral = p + acc;
+    thn_parts_place(parts, n, mem + (64 - (uintptr_t)mem % 64) % 64);
     if (s->adds && sizes[TARGET]) {
         fill_neutral(k->out[0].typenum, w->neutral, (npy_intp)sizes[TARGET]);
     }
-    w->rows = w->width = -1;
-    memset(w->zero, 0, sizeof w->zero);
+    w->rows = -1;
     return mem;
 }
 
@@ -315,12 +312,8 @@ static void run_rows(Run *r, Work *w, char *const *from, npy_intp t, npy_intp n,
     const ThnTable *a = &r->st->arrays[TARGET];
     const int ops = n_ops(k), last = r->walk.n - 1;
     npy_intp steps[THN_KMAXOPS], bytes[MOST_GATHERS + 1], shift[MOST_GATHERS + 1];
-    if (w->rows != 1 || w->width != width) {
-        make_plan(r, w, 1, width);
-    }
-    char **ptr = w->plan->ptr;
+    char **ptr = open_plan(r, w, from, 1, c0, width);
     for (int op = 0; op < ops; op++) {
-        ptr[op] = from[op] + (c0 && !is_target(r, op) && !is_gathered(s, op) ? c0 * step_of(r, op, r->column) : 0);
         steps[op] = r->strides[op][last];
     }
     for (int g = 0; g < s->n_gathers; g++) {
@@ -372,7 +365,7 @@ static void run_part(Run *r, npy_intp p0, npy_intp p1, npy_intp c0, npy_intp c1,
     Work w;
     npy_intp at[THN_KMAXDIM];
     const npy_intp most = r->by_row ? ROWS : r->block;
-    char *mem = make_work(r, &w), *ptr[MOST_WALKING];
+    char *mem = make_work(r, &w, c1 - c0), *ptr[MOST_WALKING];
     if (!mem) {
         r->failed = 1;
         return;
@@ -384,10 +377,7 @@ static void run_part(Run *r, npy_intp p0, npy_intp p1, npy_intp c0, npy_intp c1,
         n = thn_left(&r->walk, r->walk.n, at);
         n = n < most ? n : most;
         n = n < p1 - t ? n : p1 - t;
-        for (npy_intp c = c0; c < c1; c += r->width) {
-            const npy_intp width = c1 - c < r->width ? c1 - c : r->width;
-            (r->by_row ? run_rows : run_tile)(r, &w, ptr, t, n, c, width);
-        }
+        (r->by_row ? run_rows : run_tile)(r, &w, ptr, t, n, c0, c1 - c0);
         thn_skip(&r->walk, r->walk.n, n, r->walking, ptr, at);
     }
     thn_buffer_free(mem);
@@ -413,7 +403,7 @@ static int run_positions(void *ctx, npy_intp p0, npy_intp p1)
     return 0;
 }
 
-/* Tiles: as many rows as the first-level cache holds; wide rows whose results go through a buffer are cut. */
+/* Tiles: as many rows as the first-level cache holds. */
 static void choose_tiles(Run *r)
 {
     const Spec *s = r->s;
@@ -423,8 +413,7 @@ static void choose_tiles(Run *r)
     for (int d = 0, j = 0; d < k->n_outer + k->n_inner; d++) {
         if (j < s->nd && s->dims[j] == d) {
             j++;
-        }
-        else {
+        } else {
             r->row *= r->st->shape[d];
         }
     }
@@ -440,7 +429,7 @@ static void choose_tiles(Run *r)
     r->by_row &= longest >= DIRECT_BYTES || r->row > TILE / 2;
     r->block = r->by_row || r->row >= TILE ? 1 : TILE / (r->row ? r->row : 1);
     r->column = -1;
-    r->columns = r->width = 1;
+    r->columns = 1;
     /* Only the last axis of the target is cut; then a gathered row is shifted along its own last axis. */
     const int last = k->out[0].rank - 1;
     if (r->scatters && r->st->arrays[TARGET].rest && r->st->arrays[TARGET].axis_of_rest[r->st->arrays[TARGET].rest - 1] == last) {
@@ -453,10 +442,7 @@ static void choose_tiles(Run *r)
         }
     }
     if (r->column >= 0) {
-        const npy_intp n = r->st->shape[r->column];
-        r->columns = n;
-        r->width = r->row > TILE ? (npy_intp)((double)n * TILE / (double)r->row) : n;
-        r->width = r->width < 1 ? 1 : r->width;
+        r->columns = r->st->shape[r->column];
     }
 }
 
@@ -471,15 +457,14 @@ static void run_parts(Run *r)
         return;
     }
     if (threads > 1 && r->st->work >= SHORT_WORK && (double)count * (double)r->row * item >= SPLIT_BYTES) {
-        const npy_intp reach = a->size[0] * (a->stride[0] < 0 ? -a->stride[0] : a->stride[0]);
-        if (r->by_row && r->s->target.n == 1 && (r->kinds = thn_page_kinds(reach, threads)) > 1) {
+        const npy_intp reach = a->size[0] * thn_magnitude(a->stride[0]);
+        if (r->by_row && r->s->target.axes.n == 1 && (r->kinds = thn_page_kinds(reach, threads)) > 1) {
             thn_parallel((long)r->kinds, run_kind, r);
             return;
         }
         if (r->column >= 0 && r->columns * item >= 4 * LINE) {
             const npy_intp line = LINE / item > 0 ? LINE / item : 1;
             const npy_intp unit = ((r->columns + threads - 1) / threads + line - 1) / line * line;
-            r->width = r->width < unit ? r->width : unit;
             thn_parallel_ranges(r->columns, unit, run_columns, r);
             return;
         }
@@ -543,13 +528,9 @@ static void scatter_whole(Run *r)
     const ThnTable *a = &st->arrays[TARGET];
     const int adds = r->s->adds, rank = r->k->out[0].rank;
     npy_intp strides[THN_KMAXDIM];
-    ThnCell value;
-    memset(&value, 0, sizeof value);
-    value.ndim = (int16_t)rank;
-    value.dims = st->value;
-    value.strides = r->whole_strides;
+    const ThnCell value = {.ndim = (int16_t)rank, .dims = st->value, .strides = r->whole_strides};
     thn_broadcast_strides(&value, rank, a->full, strides);
-    if (r->s->target.n) {
+    if (r->s->target.axes.n) {
         thn_table_move(a, adds ? THN_ADD : THN_WRITE, r->whole, strides);
     } else {
         thn_loop2(rank, a->full, a->data, r->target.strides, r->whole, strides,
@@ -574,7 +555,7 @@ int thn_run_indexed(Run *r)
     State *st = r->st;
     const ThnKernelOut *out = &r->k->out[0];
     int whole = st->whole;
-    r->scatters = s->target.n > 0 && !whole;
+    r->scatters = s->target.axes.n > 0 && !whole;
     choose_tiles(r);
     if (r->scatters && r->column < 0 && thn_get_threads() > 1 && st->work > 8 * SHORT_WORK) {
         whole = 1; /* the value is made by several threads */
@@ -600,8 +581,7 @@ int thn_run_indexed(Run *r)
     if (st->count && (r->k->n_inner || r->row)) {
         if (!s->n_gathers && !r->scatters) {
             THN_TRY(run_once(r));
-        }
-        else {
+        } else {
             open_walk(r);
             if (r->scatters && keep_rows(r) < 0) {
                 return -1;

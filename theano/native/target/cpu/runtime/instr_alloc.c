@@ -72,18 +72,17 @@ static int alloc_empty_prepare(ThnFrame *f, const ThnInstr *ins)
 static int alloc_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *value = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM];
+    npy_intp dims[THN_MAXDIM];
     THN_TRY(dims_from_scalars(f, ins, 1, dims));
-    if (value->ndim > out->ndim || thn_broadcast_strides(value, out->ndim, dims, strides) < 0) {
-        return thn_broadcast_error(f, value, out->ndim, dims);
-    }
+    THN_TRY(thn_broadcasts(f, value, out->ndim, dims));
     THN_TRY(thn_out_alloc(f, out, dims));
     f->work = (double)thn_size(out) * out->itemsize * NS_PER_BYTE;
     return 0;
 }
 
-static int fill_execute(ThnFrame *f, const ThnCell *out, const ThnCell *value)
+static int alloc_execute(ThnFrame *f, const ThnInstr *ins)
 {
+    const ThnCell *out = THN_OUT(f, ins, 0), *value = THN_IN(f, ins, 0);
     npy_intp strides[THN_MAXDIM];
     ThnInner cast = thn_cast_inner(out->typenum, value->typenum);
     THN_FAIL_IF(f, !cast || thn_broadcast_strides(value, out->ndim, out->dims, strides) < 0, PyExc_TypeError,
@@ -95,11 +94,6 @@ static int fill_execute(ThnFrame *f, const ThnCell *out, const ThnCell *value)
     }
     thn_loop2(out->ndim, out->dims, out->data, out->strides, value->data, strides, cast);
     return 0;
-}
-
-static int alloc_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    return fill_execute(f, THN_OUT(f, ins, 0), THN_IN(f, ins, 0));
 }
 
 /* ---- matrices of zeros but for a diagonal */
@@ -250,13 +244,18 @@ static int arange_execute(ThnFrame *f, const ThnInstr *ins)
         return 0;
     default: break;
     }
-    int integer = PyTypeNum_ISINTEGER(out->typenum);
-    ThnInner cast = thn_cast_inner(out->typenum, integer ? NPY_INT64 : NPY_DOUBLE);
+    const int integer = PyTypeNum_ISINTEGER(out->typenum);
+    const ThnInner cast = thn_cast_inner(out->typenum, integer ? NPY_INT64 : NPY_DOUBLE);
     THN_FAIL_IF(f, !cast, PyExc_TypeError, "arange: this dtype is not supported");
-    for (npy_intp i = 0; i < n; i++) {
-        int64_t iv = (int64_t)((uint64_t)r->istart + (uint64_t)i * (uint64_t)r->istep);
-        double v = r->start + (double)i * r->delta;
-        cast(1, out->data + i * out->itemsize, 0, integer ? (const char *)&iv : (const char *)&v, 0);
+    for (npy_intp start = 0, m; start < n; start += m) {
+        int64_t whole[256];
+        double real[256];
+        m = thn_least(n - start, 256);
+        for (npy_intp i = 0; i < m; i++) {
+            whole[i] = (int64_t)((uint64_t)r->istart + (uint64_t)(start + i) * (uint64_t)r->istep);
+            real[i] = r->start + (double)(start + i) * r->delta;
+        }
+        cast(m, out->data + start * out->itemsize, out->itemsize, integer ? (const char *)whole : (const char *)real, 8);
     }
     return 0;
 }

@@ -125,53 +125,41 @@ static void put_back(PyObject *storage, PyObject *value)
 static int thunk_execute(ThnFrame *f, const ThnInstr *ins)
 {
     Thunk *t = ins->data;
-    PyObject *thunk = t->given.thunk, *in_storages = t->given.in_storages, *out_storages = t->given.out_storages;
+    PyObject *in_storages = t->given.in_storages, *out_storages = t->given.out_storages;
     PyObject *small[8] = {NULL};
     PyObject **old = ins->nin <= 8 ? small : thn_alloc(sizeof(PyObject *) * (size_t)ins->nin);
-    int r = -1;
-    THN_NEED(old);
-    if (thn_lock(&t->lock) < 0) {
-        goto free_old;
-    }
-    for (int k = 0; k < ins->nin; k++) {
+    int r = old ? thn_lock(&t->lock) : -1;
+    const int locked = r == 0;
+    for (int k = 0; k < ins->nin && r == 0; k++) {
         PyObject *s = PyTuple_GET_ITEM(in_storages, k), *v = thn_box(f, THN_IN(f, ins, k));
-        if (!v) {
-            goto restore;
-        }
-        if (PyList_GET_SIZE(s) == 1 && PyList_GET_ITEM(s, 0) == v) {
+        if (v && PyList_GET_SIZE(s) == 1 && PyList_GET_ITEM(s, 0) == v) {
             Py_DECREF(v);
             continue;
         }
-        old[k] = Py_NewRef(PyList_GET_SIZE(s) ? PyList_GET_ITEM(s, 0) : Py_None);
-        if (PyList_SetItem(s, 0, v) < 0) {
-            goto restore;
-        }
-    }
-    for (int k = 0; k < ins->nout; k++) {
-        put_back(PyTuple_GET_ITEM(out_storages, k), NULL);
-    }
-    PyObject *result = PyObject_CallNoArgs(thunk);
-    if (result) {
-        Py_DECREF(result);
-        r = 0;
+        old[k] = v ? Py_NewRef(PyList_GET_SIZE(s) ? PyList_GET_ITEM(s, 0) : Py_None) : NULL;
+        r = v ? PyList_SetItem(s, 0, v) : -1;
     }
     for (int k = 0; k < ins->nout && r == 0; k++) {
-        PyObject *s = PyTuple_GET_ITEM(out_storages, k);
-        PyObject *v = Py_NewRef(PyList_GET_SIZE(s) ? PyList_GET_ITEM(s, 0) : Py_None);
-        r = thn_unbox(f, THN_OUT(f, ins, k), v);
-        Py_DECREF(v);
-    }
-    for (int k = 0; k < ins->nout; k++) {
         put_back(PyTuple_GET_ITEM(out_storages, k), NULL);
     }
-restore:
-    for (int k = 0; k < ins->nin; k++) {
+    THN_OWNED PyObject *result = r == 0 ? PyObject_CallNoArgs(t->given.thunk) : NULL;
+    r = result ? 0 : -1;
+    for (int k = 0; k < ins->nout && r == 0; k++) {
+        PyObject *s = PyTuple_GET_ITEM(out_storages, k);
+        THN_OWNED PyObject *v = Py_NewRef(PyList_GET_SIZE(s) ? PyList_GET_ITEM(s, 0) : Py_None);
+        r = thn_unbox(f, THN_OUT(f, ins, k), v);
+    }
+    for (int k = 0; k < ins->nout && locked; k++) {
+        put_back(PyTuple_GET_ITEM(out_storages, k), NULL);
+    }
+    for (int k = 0; k < ins->nin && locked; k++) {
         if (old[k]) {
             put_back(PyTuple_GET_ITEM(in_storages, k), old[k]);
         }
     }
-    thn_unlock(&t->lock);
-free_old:
+    if (locked) {
+        thn_unlock(&t->lock);
+    }
     if (old != small) {
         thn_free(old);
     }
@@ -253,36 +241,28 @@ static PyObject *copy_of_arrays(PyObject *list)
     return copies;
 }
 
-static int object_copy_execute(ThnFrame *f, const ThnInstr *ins, const char *how)
+static int copy_object(ThnFrame *f, const ThnInstr *ins)
 {
+    const int deep = ins->def->code == THN_OP_deepcopy;
     PyObject *value = THN_IN(f, ins, 0)->obj;
-    const int plain = value && PyList_CheckExact(value) && !strcmp(how, "deepcopy") && holds_plain_arrays(value, MOST_LISTS);
+    const int plain = value && PyList_CheckExact(value) && deep && holds_plain_arrays(value, MOST_LISTS);
     THN_OWNED PyObject *module = plain ? NULL : PyImport_ImportModule("copy");
-    THN_OWNED PyObject *copy = plain ? copy_of_arrays(value) : module ? PyObject_CallMethod(module, how, "(O)", value) : NULL;
+    THN_OWNED PyObject *copy = plain ? copy_of_arrays(value)
+                             : module ? PyObject_CallMethod(module, deep ? "deepcopy" : "copy", "(O)", value) : NULL;
     THN_NEED(copy);
     thn_set_object(THN_OUT(f, ins, 0), copy);
     return 0;
 }
 
-static int copy_prepare(ThnFrame *f, const ThnInstr *ins, const char *how)
+static int copy_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     if (in->kind == THN_KIND_OBJECT) {
-        return object_copy_execute(f, ins, how);
+        return copy_object(f, ins);
     }
     THN_TRY(thn_out_alloc(f, out, in->dims));
     f->work = (double)thn_size(out) * out->itemsize * 0.15;
     return 0;
-}
-
-static int shallow_prepare(ThnFrame *f, const ThnInstr *ins)
-{
-    return copy_prepare(f, ins, "copy");
-}
-
-static int deep_prepare(ThnFrame *f, const ThnInstr *ins)
-{
-    return copy_prepare(f, ins, "deepcopy");
 }
 
 static int copy_execute(ThnFrame *f, const ThnInstr *ins)
@@ -298,7 +278,7 @@ static int copy_execute(ThnFrame *f, const ThnInstr *ins)
 static int contiguous_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *in = THN_IN(f, ins, 0);
-    return thn_is_c_contiguous(in) ? thn_out_alias(f, THN_OUT(f, ins, 0), in) : copy_prepare(f, ins, "copy");
+    return thn_is_c_contiguous(in) ? thn_out_alias(f, THN_OUT(f, ins, 0), in) : copy_prepare(f, ins);
 }
 
 static int contiguous_execute(ThnFrame *f, const ThnInstr *ins)
@@ -311,8 +291,8 @@ THN_INSTRUCTION(guard, guard_check, guard_prepare, NULL)
 THN_INSTRUCTION(jump_if_false, NULL, jump_if_false_prepare, NULL)
 THN_INSTRUCTION(view, NULL, view_prepare, NULL)
 THN_INSTRUCTION(assert_op, NULL, assert_prepare, NULL)
-THN_INSTRUCTION(copy, NULL, shallow_prepare, copy_execute)
-THN_INSTRUCTION(deepcopy, NULL, deep_prepare, copy_execute)
+THN_INSTRUCTION(copy, NULL, copy_prepare, copy_execute)
+THN_INSTRUCTION(deepcopy, NULL, copy_prepare, copy_execute)
 THN_INSTRUCTION(contiguous, NULL, contiguous_prepare, contiguous_execute)
 THN_INSTRUCTION_WITH(thunk, Thunk, thunk_check, thunk_clear, thn_nothing_prepare, thunk_execute)
 THN_INSTRUCTION(call, NULL, thn_nothing_prepare, call_execute)

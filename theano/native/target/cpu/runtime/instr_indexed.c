@@ -16,36 +16,20 @@
  * so that sums over repeated indices do not depend on threads. In buffers the kernel adds to -0.0, which gives the value. */
 #include "vm.h"
 #include "indexed.h"
+#include "target.h"
 
 #include <stdlib.h>
 
 /* ---- parsing */
 
-static int parse_ints(PyObject *o, int *to)
-{
-    const Py_ssize_t n = PyTuple_Check(o) ? PyTuple_GET_SIZE(o) : -1;
-    THN_RAISE_IF(n < 0 || n > THN_KMAXDIM, PyExc_TypeError, "indexed_kernel: a tuple of a few integers is needed");
-    for (Py_ssize_t i = 0; i < n; i++) {
-        to[i] = (int)PyLong_AsLong(PyTuple_GET_ITEM(o, i));
-        if (to[i] < 0) {
-            if (!PyErr_Occurred()) {
-                PyErr_SetString(PyExc_ValueError, "indexed_kernel: negative axis");
-            }
-            return -1;
-        }
-    }
-    return (int)n;
-}
-
 static int check_array(const ThnProgram *p, const ThnInstr *ins, Indexed *x, int *first)
 {
-    const int ndim = p->cells[ins->ins[x->op]].ndim;
-    int ok = 1;
+    const int n = x->axes.n;
+    int ok = thn_increase(&x->axes) && *first + n <= ins->nin && (n == 0 || x->axes.at[n - 1] < p->cells[ins->ins[x->op]].ndim);
     x->first = *first;
-    *first += x->n;
-    for (int k = 0; k < x->n && ok; k++) {
-        ok = x->axes[k] < ndim && (k == 0 || x->axes[k] > x->axes[k - 1]) && x->first + k < ins->nin
-          && thn_int_reader(p->cells[ins->ins[x->first + k]].typenum);
+    *first += n;
+    for (int k = x->first; k < *first && ok; k++) {
+        ok = thn_int_reader(p->cells[ins->ins[k]].typenum) != NULL;
     }
     return ok;
 }
@@ -55,32 +39,25 @@ static int op_check(ThnProgram *p, ThnInstr *ins)
     Spec *s = ins->data;
     PyObject *gathers = s->given.gathers, *scatter = s->given.scatter;
     s->k = s->given.kernel;
-    s->nd = parse_ints(s->given.dims, s->dims);
+    s->nd = s->given.dims.n;
+    s->dims = s->given.dims.at;
     s->n_gathers = (int)PyTuple_GET_SIZE(gathers);
-    int ok = s->nd > 0 && s->n_gathers <= MOST_GATHERS && s->k->nin <= ins->nin;
-    for (int d = 0; d < s->nd && ok; d++) {
-        ok = s->dims[d] < s->k->n_outer && (d == 0 || s->dims[d] > s->dims[d - 1]);
-    }
+    int ok = s->nd > 0 && s->n_gathers <= MOST_GATHERS && s->k->nin <= ins->nin && thn_increase(&s->given.dims) && s->dims[0] >= 0
+          && s->dims[s->nd - 1] < s->k->n_outer;
     for (int g = 0; g < s->n_gathers && ok; g++) {
         Indexed *x = &s->gathers[g];
         PyObject *axes;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(gathers, g), "iiOp", &x->op, &x->at, &axes, &x->same)
-            || (x->n = parse_ints(axes, x->axes)) < 0) {
-            return -1;
-        }
-        ok = x->op >= 0 && x->op < s->k->nin && x->n > 0;
+        THN_NEED(PyArg_ParseTuple(PyTuple_GET_ITEM(gathers, g), "iiOp", &x->op, &x->at, &axes, &x->same));
+        ok = x->op >= 0 && x->op < s->k->nin && thn_parse_tuple(axes, &x->axes, 0, THN_MAXDIM) > 0 && x->axes.n > 0;
     }
     if (scatter != Py_None && ok) {
         PyObject *axes;
         int set;
         s->scatters = 1;
-        if (!PyArg_ParseTuple(scatter, "iOp", &s->target.at, &axes, &set)
-            || (s->target.n = parse_ints(axes, s->target.axes)) < 0) {
-            return -1;
-        }
+        THN_NEED(PyArg_ParseTuple(scatter, "iOp", &s->target.at, &axes, &set));
         s->adds = !set;
         s->target.op = s->k->nin - s->adds;
-        ok = s->k->nout == 1 && s->k->n_inner == 0 && s->k->out[0].alias < 0 && s->k->nin >= s->adds;
+        ok = thn_parse_tuple(axes, &s->target.axes, 0, THN_MAXDIM) > 0 && s->k->nout == 1 && s->k->n_inner == 0 && s->k->out[0].alias < 0 && s->k->nin >= s->adds;
     }
     int first = s->k->nin + (s->scatters && !s->adds);
     for (int g = 0; g < s->n_gathers && ok; g++) {
@@ -89,13 +66,7 @@ static int op_check(ThnProgram *p, ThnInstr *ins)
     if (s->scatters && ok) {
         ok = check_array(p, ins, &s->target, &first);
     }
-    if (!ok || first != ins->nin || ins->nout != s->k->nout) {
-        if (!PyErr_Occurred()) {
-            PyErr_SetString(PyExc_ValueError, "indexed_kernel: operands and index arrays do not fit the kernel");
-        }
-        return -1;
-    }
-    return 0;
+    return PyErr_Occurred() ? -1 : thn_fits(ins, ok && first == ins->nin && ins->nout == s->k->nout);
 }
 
 /* ---- shapes */
@@ -103,7 +74,7 @@ static int op_check(ThnProgram *p, ThnInstr *ins)
 /* Fills in what is known of an indexed array before the kernel's shape is. */
 static int open_array(ThnFrame *f, const ThnInstr *ins, const Indexed *x, int nd, ThnTable *a)
 {
-    return thn_table_open(f, ins, THN_IN(f, ins, x->op), x->first, x->n, x->axes, x->at, nd, a);
+    return thn_table_open(f, ins, THN_IN(f, ins, x->op), x->first, x->axes.n, x->axes.at, x->at, nd, a);
 }
 
 /* Whether the value must be complete before anything is written. */
@@ -113,7 +84,7 @@ static int needs_whole(ThnFrame *f, const ThnInstr *ins, const Spec *s, const St
     for (int i = 0; i < s->k->nin - s->adds; i++) {
         int same = 0;
         for (int g = 0; g < s->n_gathers; g++) {
-            same |= s->gathers[g].op == i && s->gathers[g].same && s->target.n == 1
+            same |= s->gathers[g].op == i && s->gathers[g].same && s->target.axes.n == 1
                  /* The positions that are seen are marked in a bit set. */
                  && st->arrays[g].size[0] / 8 <= st->count * st->arrays[g].row * target->itemsize;
         }
@@ -121,7 +92,7 @@ static int needs_whole(ThnFrame *f, const ThnInstr *ins, const Spec *s, const St
             return 1;
         }
     }
-    for (int i = s->target.first; i < s->target.first + s->target.n; i++) {
+    for (int i = s->target.first; i < s->target.first + s->target.axes.n; i++) {
         if (thn_may_overlap(THN_IN(f, ins, i), target)) {
             return 1;
         }
@@ -131,25 +102,17 @@ static int needs_whole(ThnFrame *f, const ThnInstr *ins, const Spec *s, const St
 
 static int scatter_prepare(ThnFrame *f, const ThnInstr *ins, const Spec *s, State *st)
 {
-    ThnCell *out = THN_OUT(f, ins, 0), *target = THN_IN(f, ins, s->target.op), value;
+    ThnCell *out = THN_OUT(f, ins, 0), *target = THN_IN(f, ins, s->target.op);
     const ThnTable *a = &st->arrays[TARGET];
     const int rank = s->k->out[0].rank;
-    npy_intp strides[THN_KMAXDIM];
     THN_TRY(thn_out_alias(f, out, target));
     THN_FAIL_IF(f, a->rest + s->nd != rank || target->typenum != s->k->out[0].typenum, PyExc_SystemError,
                 "indexed_kernel: the target has another rank or dtype");
     thn_kernel_out_dims(s->k, 0, st->shape, st->value);
     st->whole = 0;
     if (memcmp(st->value, a->full, sizeof(npy_intp) * (size_t)rank) != 0) {
-        memset(&value, 0, sizeof value);
-        value.ndim = (int16_t)rank;
-        value.dims = st->value;
-        value.strides = strides;
-        value.itemsize = target->itemsize;
-        thn_dense_strides(rank, st->value, target->itemsize, strides);
-        npy_intp seen[THN_KMAXDIM];
-        THN_FAIL_IF(f, thn_broadcast_strides(&value, rank, a->full, seen) < 0, PyExc_ValueError,
-                    "could not broadcast input array from shape %s into shape %s", THN_SHAPE(rank, st->value), THN_SHAPE(rank, a->full));
+        const ThnCell value = {.ndim = (int16_t)rank, .dims = st->value, .strides = st->value}; /* only its dims are looked at */
+        THN_TRY(thn_broadcasts(f, &value, rank, a->full));
         st->whole = 1;
     }
     st->whole |= needs_whole(f, ins, s, st);
@@ -199,8 +162,7 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
         THN_TRY(open_array(f, ins, &s->target, s->nd, &st->arrays[TARGET]));
         THN_TRY(scatter_prepare(f, ins, s, st));
         bytes += (double)st->count * (double)st->arrays[TARGET].row * k->out[0].itemsize;
-    }
-    else if (thn_kernel_outputs(f, ins, k, in, st->shape) < 0) {
+    } else if (thn_kernel_outputs(f, ins, k, in, st->shape) < 0) {
         return -1;
     }
     f->work = st->work = k->cost * total + 0.1 * bytes + 5.0 * (double)st->count;

@@ -3,8 +3,10 @@
 #include "copy.h"
 #include "threads.h"
 
-static int normal_axis(ThnFrame *f, int64_t axis, int ndim, const char *who)
+/* The axis: the instruction's, or that which input k gives. */
+static int axis_of(ThnFrame *f, const ThnInstr *ins, int given, int k, int ndim, const char *who)
 {
+    const int64_t axis = given == THN_NO_AXIS ? thn_scalar_int(THN_IN(f, ins, k)) : given;
     THN_FAIL_IF(f, axis < -ndim || axis >= ndim, PyExc_IndexError, "%s axis %lld out of bounds [0, %d)", who, (long long)axis, ndim);
     return (int)(axis < 0 ? axis + ndim : axis);
 }
@@ -13,8 +15,7 @@ static int join_axis(ThnFrame *f, const ThnInstr *ins, int *first)
 {
     const int given = ((const thn_join_params *)ins->data)->axis;
     *first = given == THN_NO_AXIS;
-    int64_t axis = *first ? thn_scalar_int(THN_IN(f, ins, 0)) : given;
-    return normal_axis(f, axis, THN_OUT(f, ins, 0)->ndim, "Join");
+    return axis_of(f, ins, given, 0, THN_OUT(f, ins, 0)->ndim, "Join");
 }
 
 static int join_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -95,9 +96,7 @@ static int join_execute(ThnFrame *f, const ThnInstr *ins)
 
 static int split_axis(ThnFrame *f, const ThnInstr *ins)
 {
-    const int given = ((const thn_split_params *)ins->data)->axis;
-    int64_t axis = given == THN_NO_AXIS ? thn_scalar_int(THN_IN(f, ins, 1)) : given;
-    return normal_axis(f, axis, THN_IN(f, ins, 0)->ndim, "Split");
+    return axis_of(f, ins, ((const thn_split_params *)ins->data)->axis, 1, THN_IN(f, ins, 0)->ndim, "Split");
 }
 
 static int split_prepare(ThnFrame *f, const ThnInstr *ins)

@@ -39,6 +39,7 @@ static int parse_recs(Scan *s, PyObject *recs)
             r->first = k == 0 || -tap > r->first ? -tap : r->first;
             r->last = k == 0 || tap > r->last ? tap : r->last;
         }
+        r->tap = s->ntaps;
         s->ntaps += r->ntaps;
         s->nrows += r->nouts;
     }
@@ -128,23 +129,6 @@ static int scan_check(ThnProgram *prog, ThnInstr *ins)
     for (int i = 0; i < p->ninstrs; i++) {
         s->products |= thn_rows[p->instrs[i].def->code].replay == THN_REPLAY_PRODUCT;
     }
-    if (p->ninstrs == 1 && p->instrs[0].def == &thn_op_kernel && !s->given.nshared && s->nrows) {
-        const ThnKernel *k = ((const thn_kernel_params *)p->instrs[0].data)->kernel;
-        s->single = k->n_inner == 0 ? k->nout : 0;
-        for (int o = 0; o < s->nrows; o++) {
-            /* A row is made by the kernel itself, by one output of it alone. */
-            int makers = 0;
-            for (int j = 0; j < k->nout; j++) {
-                makers += p->instrs[0].outs[j] == s->outs[o].cell && k->out[j].alias < 0;
-            }
-            for (int j = 0; j < o; j++) {
-                makers += s->outs[j].cell == s->outs[o].cell;
-            }
-            if (makers != 1 || s->outs[o].dest != s->outs[o].cell) {
-                s->single = 0;
-            }
-        }
-    }
     return 0;
 }
 
@@ -188,34 +172,36 @@ static npy_intp modulo(npy_intp a, npy_intp n)
     return a < 0 ? a + n : a;
 }
 
-static int run_loop(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g, char *bound, npy_intp steps,
-                    npy_intp *done)
+static int run_loop(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g, npy_intp steps, npy_intp *done)
 {
     ThnProgram *p = s->given.inner;
-    int input = 0, tap = 0, row = 0, same = 0;
+    int input = 0, row = 0, same = 0;
+    for (int o = 0; o < s->nrows; o++) {
+        run->made[o] = &g->cells[s->outs[o].cell];
+        run->lent[o] = NULL;
+        run->rows[o] = (ThnMover){s->outs[o].dest < 0 ? NULL : &g->cells[s->outs[o].dest], NULL, 0, 0, 1};
+    }
     for (int k = 0; k < s->given.nseq; k++, input++) {
         ThnCell *from = THN_IN(f, ins, 1 + k), *to = &g->cells[p->inputs[input].cell];
-        run->seqs[k] = to;
-        run->seq_stride[k] = from->strides[0];
+        run->movers[k] = (ThnMover){to, from->data, from->strides[0], 0, NPY_MAX_INTP};
         THN_TRY(thn_scan_lend(f, to, from->data, from->dims + 1, from->strides + 1, "sequence", k));
     }
     for (int i = 0; i < s->nrec; i++) {
         const Rec *r = &s->recs[i];
         Buf *b = &run->bufs[i];
         THN_TRY(thn_scan_take_buffer(f, ins, s, i, steps, b));
-        for (int t = 0; t < r->ntaps && steps > 0; t++, tap++, input++) {
-            Row *q = &run->taps[tap];
-            *q = (Row){&g->cells[p->inputs[input].cell], i, modulo(r->first + r->taps[t], b->len)};
-            THN_TRY(thn_scan_lend(f, q->cell, b->cell->data + q->at * b->stride, b->dims, b->strides, "recurrent output", i));
+        for (int t = 0; t < r->ntaps && steps > 0; t++, input++) {
+            ThnCell *c = &g->cells[p->inputs[input].cell];
+            ThnMover *tap = &run->taps[r->tap + t];
+            *tap = thn_scan_mover(c, b, modulo(r->first + r->taps[t], b->len));
+            THN_TRY(thn_scan_lend(f, c, thn_place(tap), b->dims, b->strides, "recurrent output", i));
         }
         for (int t = 0; t < r->nouts && steps > 0; t++, row++) {
-            run->rows[row] = (Row){NULL, i, modulo(r->first + r->slices[t], b->len)};
+            run->rows[row] = thn_scan_mover(run->rows[row].cell, b, modulo(r->first + r->slices[t], b->len));
         }
     }
-    for (int i = 0; i < s->given.nnit; i++, row++) {
-        run->rows[row] = (Row){NULL, s->nrec + i, 0};
+    for (int i = 0; i < s->given.nnit; i++) {
         run->bufs[s->nrec + i].cell = NULL;
-        run->bufs[s->nrec + i].len = 1;
     }
     input = s->given.nseq + s->ntaps;
     for (int k = 0; k < s->given.nshared; k++, input++) {
@@ -224,13 +210,13 @@ static int run_loop(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, T
     }
     for (int k = 0; k < s->given.nother; k++, input++) {
         ThnCell *to = &g->cells[p->inputs[input].cell];
-        THN_TRY(thn_scan_share(f, g, to, THN_IN(f, ins, ins->nin - s->given.nother + k)));
+        THN_TRY(thn_scan_share(f, g, to, THN_IN(f, ins, ins->nin - s->given.nother + k), k));
         to->flags |= THN_CELL_FIXED;
     }
     if (steps == 0) {
         return thn_scan_no_steps(f, ins, s, run, g) < 0 ? -1 : thn_scan_finish(f, ins, s, run, g, 0, 0);
     }
-    THN_TRY(thn_scan_steps(f, ins, s, run, g, bound, steps, done));
+    THN_TRY(thn_scan_steps(f, ins, s, run, g, steps, done));
     return thn_scan_finish(f, ins, s, run, g, steps, *done);
 }
 
@@ -238,30 +224,28 @@ static int scan_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const Scan *s = ins->data;
     ThnProgram *p = s->given.inner;
-    const size_t nbuf = (size_t)(s->nrec + s->given.nnit), nrow = (size_t)(s->ntaps + s->nrows), nseq = (size_t)s->given.nseq;
+    const size_t nbuf = (size_t)(s->nrec + s->given.nnit), nrow = (size_t)s->nrows;
     const npy_intp steps = (npy_intp)thn_scalar_int(THN_IN(f, ins, 0));
     const double start = s->given.on_profile == Py_None ? 0 : thn_now();
     npy_intp done = 0;
     THN_TRY(check_lengths(f, ins, s, steps));
-    char *mem = thn_scratch(f, ins, nbuf * sizeof(Buf) + nrow * sizeof(Row) + nseq * (sizeof(ThnCell *) + sizeof(npy_intp))
-                                        + (size_t)s->nrows * (sizeof(char *) + 1));
-    THN_NEED(mem);
-    Run run;
-    run.bufs = (Buf *)mem;
-    run.taps = (Row *)(run.bufs + nbuf);
+    Run run = {.nmovers = s->given.nseq + s->ntaps + s->nrows};
+    run.bufs = thn_scratch(f, ins, nbuf * sizeof(Buf) + (size_t)run.nmovers * sizeof(ThnMover)
+                                       + nrow * (sizeof(ThnCell *) + sizeof(char *) + 1));
+    THN_NEED(run.bufs);
+    run.movers = (ThnMover *)(run.bufs + nbuf);
+    run.taps = run.movers + s->given.nseq;
     run.rows = run.taps + s->ntaps;
-    run.seqs = (ThnCell **)(run.taps + nrow);
-    run.seq_stride = (npy_intp *)(run.seqs + nseq);
-    run.lent = (char **)(run.seq_stride + nseq);
-    char *bound = (char *)(run.lent + s->nrows);
-    memset(run.lent, 0, (size_t)s->nrows * sizeof(char *));
+    run.made = (ThnCell **)(run.rows + nrow);
+    run.lent = (char **)(run.made + nrow);
+    run.bound = (char *)(run.lent + nrow);
     ThnFrame *g = thn_frame_get(p);
     THN_NEED(g);
     int r = -1;
     if (g->dests || (g->dests = thn_alloc(sizeof(ThnDest) * (size_t)p->ncells))) {
         /* Once for all products instead of for each. */
         const int held = s->products && steps > 1 && thn_blas_hold();
-        r = run_loop(f, ins, s, &run, g, bound, steps, &done);
+        r = run_loop(f, ins, s, &run, g, steps, &done);
         thn_blas_let_go(held);
         thn_replay_end(p, g);
     }

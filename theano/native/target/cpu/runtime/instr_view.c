@@ -2,6 +2,7 @@
 #include "vm.h"
 #include "copy.h"
 #include "index.h"
+#include "walk.h"
 
 /* ---- dimshuffle */
 
@@ -165,49 +166,26 @@ static int subtensor_prepare(ThnFrame *f, const ThnInstr *ins)
 /* Strides that make the elements of `in`, in C order, an array of shape `dims`. 0: there are none. */
 static int reshape_strides(const ThnCell *in, int nd, const npy_intp *dims, npy_intp *strides)
 {
-    npy_intp old_n[THN_MAXDIM], old_s[THN_MAXDIM];
-    int old = 0;
+    npy_intp n[THN_MAXDIM + 1] = {1}, s[THN_MAXDIM + 1] = {in->itemsize}, have = 1;
+    Dims g = {0, n, s, THN_MAXDIM};
     for (int i = 0; i < in->ndim; i++) {
         if (in->dims[i] != 1) {
-            old_n[old] = in->dims[i];
-            old_s[old++] = in->strides[i];
+            n[g.n] = in->dims[i];
+            s[g.n++] = in->strides[i];
         }
     }
-    int i = 0, j = 0;
-    while (i < old) {
-        npy_intp have = old_n[i], want = 1;
-        int i_end = i + 1, j_end = j;
-        while (j_end < nd && want < have) {
-            want *= dims[j_end++];
+    thn_merge_dims(&g, 1);
+    /* Each of the dims must lie within one of the runs that are left. */
+    for (int i = nd - 1, run = g.n ? g.n - 1 : 0; i >= 0; i--) {
+        strides[i] = s[run] * have;
+        have *= dims[i];
+        if (have > n[run]) {
+            return 0;
         }
-        while (want != have) {
-            if (want < have) {
-                if (j_end >= nd) {
-                    return 0;
-                }
-                want *= dims[j_end++];
-            } else {
-                if (i_end >= old) {
-                    return 0;
-                }
-                have *= old_n[i_end++];
-            }
+        if (have == n[run] && run > 0) {
+            run--;
+            have = 1;
         }
-        for (int k = i; k < i_end - 1; k++) {
-            if (old_s[k] != old_n[k + 1] * old_s[k + 1]) {
-                return 0;
-            }
-        }
-        npy_intp s = old_s[i_end - 1];
-        for (int k = j_end - 1; k >= j; k--) {
-            strides[k] = s;
-            s *= dims[k];
-        }
-        i = i_end;
-        j = j_end;
-    }
-    for (; j < nd; j++) {
-        strides[j] = in->itemsize;
     }
     return 1;
 }

@@ -30,20 +30,7 @@ ThnRow thn_rows[THN_N_OPS];
 
 static void fill_rows(void)
 {
-#define INT(field) {#field, IS_INT, NULL, offsetof(Params, field)},
-#define FLAG(field) {#field, IS_FLAG, NULL, offsetof(Params, field)},
-#define CHOSEN(field, type) {#field, IS_CHOSEN, #type, offsetof(Params, field)},
-#define AXIS(field) {#field, IS_AXIS, NULL, offsetof(Params, field)},
-#define INTS(field) {#field, IS_INTS, NULL, offsetof(Params, field)},
-#define CHOSEN_INTS(field, type) {#field, IS_CHOSEN_INTS, #type, offsetof(Params, field)},
-#define TEXT(field) {#field, IS_TEXT, NULL, offsetof(Params, field)},
-#define OBJECT(field) {#field, IS_OBJECT, NULL, offsetof(Params, field)},
-#define TUPLE(field) {#field, IS_TUPLE, NULL, offsetof(Params, field)},
-#define FUNCTION(field) {#field, IS_FUNCTION, NULL, offsetof(Params, field)},
-#define OPTIONAL_FUNCTION(field) {#field, IS_OPTIONAL_FUNCTION, NULL, offsetof(Params, field)},
-#define KERNEL(field) {#field, IS_KERNEL, NULL, offsetof(Params, field)},
-#define PROGRAM(field) {#field, IS_PROGRAM, NULL, offsetof(Params, field)},
-#define INDEX(field) {#field, IS_INDEX, NULL, offsetof(Params, field)},
+#define FIELD(kind, type, name, choices) {#name, IS_##kind, choices, offsetof(Params, name)},
 #define INSTRUCTION(name, memory, reads, replay, flags, operands, fields, text)                                         \
     {                                                                                                                   \
         typedef thn_##name##_params Params;                                                                             \
@@ -95,7 +82,7 @@ static int parse_int(PyObject *v, int *to, long lowest, long highest)
     return n >= lowest && n <= highest;
 }
 
-static int parse_ints(PyObject *v, ThnInts *to, long lowest, long highest)
+int thn_parse_tuple(PyObject *v, ThnInts *to, long lowest, long highest)
 {
     if (!PyTuple_Check(v) || PyTuple_GET_SIZE(v) > THN_MAXDIM) {
         return 0;
@@ -135,7 +122,7 @@ static int parse_field(ThnInstr *ins, const ThnField *field, PyObject *v, void *
         return PyBool_Check(v) ? 0 : parse_int(v, to, lowest, highest);
     case IS_INTS:
     case IS_CHOSEN_INTS:
-        return parse_ints(v, to, lowest, highest);
+        return thn_parse_tuple(v, to, lowest, highest);
     case IS_OPTIONAL_FUNCTION:
         if (v == Py_None) {
             return 1;

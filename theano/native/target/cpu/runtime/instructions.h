@@ -26,41 +26,24 @@ typedef struct ThnInts {
     int at[THN_MAXDIM];
 } ThnInts;
 
+/* Whether each is greater than the one before. */
+static inline int thn_increase(const ThnInts *all)
+{
+    int k = 1;
+    while (k < all->n && all->at[k] > all->at[k - 1]) {
+        k++;
+    }
+    return k >= all->n;
+}
+
 #define THN_NO_AXIS INT32_MIN
 
 /* The parsed params of each: thn_solve_params and so on. Objects are borrowed: the instruction keeps its params. */
 struct ThnKernel;
 struct ThnIndex;
-#define INT(field) int field;
-#define FLAG(field) int field;
-#define CHOSEN(field, type) int field;
-#define AXIS(field) int field;
-#define INTS(field) ThnInts field;
-#define CHOSEN_INTS(field, type) ThnInts field;
-#define TEXT(field) PyObject *field;
-#define OBJECT(field) PyObject *field;
-#define TUPLE(field) PyObject *field;
-#define FUNCTION(field) void *field;
-#define OPTIONAL_FUNCTION(field) void *field;
-#define KERNEL(field) const struct ThnKernel *field;
-#define PROGRAM(field) struct ThnProgram *field;
-#define INDEX(field) struct ThnIndex *field;
+#define FIELD(kind, type, name, choices) type name;
 #define INSTRUCTION(name, memory, reads, replay, flags, operands, fields, text) typedef struct { fields } thn_##name##_params;
 #include "instructions.def"
-#undef INT
-#undef FLAG
-#undef CHOSEN
-#undef AXIS
-#undef INTS
-#undef CHOSEN_INTS
-#undef TEXT
-#undef OBJECT
-#undef TUPLE
-#undef FUNCTION
-#undef OPTIONAL_FUNCTION
-#undef KERNEL
-#undef PROGRAM
-#undef INDEX
 
 #define INSTRUCTION(name, ...) extern const ThnOpDef thn_op_##name;
 #include "instructions.def"
@@ -101,6 +84,8 @@ static inline const char *thn_name_of(const ThnInstr *ins)
 const ThnOpDef *thn_find_op(const char *name);
 /* Gives the instruction its data: the parsed params, then what `check` makes of them. -1 + Python error. */
 int thn_parse_params(struct ThnProgram *p, ThnInstr *ins, PyObject *params);
+/* A tuple of ints, all in lowest .. highest: 1; 0: it is something else; -1: Python error. */
+int thn_parse_tuple(PyObject *v, ThnInts *to, long lowest, long highest);
 /* For a `check`: 0 if `ok`; else the ValueError that operands or params do not fit, with the text of the row, and -1. */
 int thn_fits(const ThnInstr *ins, int ok);
 /* Frees the data. */

@@ -12,12 +12,6 @@ int thn_all_within(int typenum, const char *p, npy_intp step, npy_intp n, npy_in
 int thn_offsets(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp size, npy_intp stride, int add,
                 npy_intp *offsets);
 
-/* Items of 1, 2, 4, 8 or 16 bytes: row[i] = x[offsets[i]], and the reverse, in the order of the row. */
-void thn_read_items(int item, const char *x, const npy_intp *offsets, npy_intp n, char *row, npy_intp step);
-void thn_write_items(int item, char *x, const npy_intp *offsets, npy_intp n, const char *row, npy_intp step);
-/* x[offsets[i]] += row[i], in the order of the row, so that repeated positions are summed. */
-void thn_add_items(int typenum, char *x, const npy_intp *offsets, npy_intp n, const char *row, npy_intp step);
-
 /* Flags are bytes; any but 0 is true. */
 npy_intp thn_count_flags(const char *flags, npy_intp n);
 /* Writes the positions of the true ones of n flags, the first of which is at `first`; at most `room`. How many there were. */

@@ -54,23 +54,21 @@ static PyObject *load_library(PyObject *Py_UNUSED(self), PyObject *arg)
 
 static int parse_in(PyObject *spec, ThnKernelIn *in, int ndim)
 {
-    int typenum, rank, position;
+    int position;
     PyObject *axes, *bcast;
-    THN_NEED(PyArg_ParseTuple(spec, "iiO!O!p", &typenum, &rank, &PyTuple_Type, &axes, &PyTuple_Type, &bcast, &position));
-    in->typenum = typenum;
-    in->itemsize = thn_itemsize(typenum);
-    in->rank = rank;
+    ThnInts along;
+    THN_NEED(PyArg_ParseTuple(spec, "iiOO!p", &in->typenum, &in->rank, &axes, &PyTuple_Type, &bcast, &position));
+    in->itemsize = thn_itemsize(in->typenum);
     in->position = -1;
     THN_TRY(in->itemsize);
-    THN_RAISE_IF(PyTuple_GET_SIZE(axes) != ndim || PyTuple_GET_SIZE(bcast) != ndim, PyExc_ValueError,
-                 "Kernel: one axis and one flag for each iteration dim");
+    THN_RAISE_IF(thn_parse_tuple(axes, &along, -1, in->rank - 1) <= 0 || along.n != ndim || PyTuple_GET_SIZE(bcast) != ndim,
+                 PyExc_ValueError, "Kernel: one axis and one flag for each iteration dim");
     for (int d = 0; d < ndim; d++) {
-        const long axis = PyLong_AsLong(PyTuple_GET_ITEM(axes, d));
         const int flag = PyObject_IsTrue(PyTuple_GET_ITEM(bcast, d));
-        THN_TRY(PyErr_Occurred() ? -1 : 0);
-        THN_RAISE_IF(axis >= rank || (axis < 0 && !flag), PyExc_ValueError, "Kernel: bad axis");
-        in->axes[d] = (int8_t)axis;
-        in->bcast |= (uint32_t)(flag != 0) << d;
+        THN_TRY(flag);
+        THN_RAISE_IF(along.at[d] < 0 && !flag, PyExc_ValueError, "Kernel: bad axis");
+        in->axes[d] = (int8_t)along.at[d];
+        in->bcast |= (uint32_t)flag << d;
         in->position = position && !flag ? d : in->position;
     }
     return 0;
@@ -78,22 +76,18 @@ static int parse_in(PyObject *spec, ThnKernelIn *in, int ndim)
 
 static int parse_out(PyObject *spec, ThnKernelOut *out, const ThnKernel *k)
 {
-    int typenum, alias;
     PyObject *dims;
-    THN_NEED(PyArg_ParseTuple(spec, "iO!i", &typenum, &PyTuple_Type, &dims, &alias));
-    out->typenum = typenum;
-    out->itemsize = thn_itemsize(typenum);
-    out->alias = alias;
-    out->rank = (int)PyTuple_GET_SIZE(dims);
+    ThnInts of_axes;
+    THN_NEED(PyArg_ParseTuple(spec, "iOi", &out->typenum, &dims, &out->alias));
+    out->itemsize = thn_itemsize(out->typenum);
     out->full = k->n_inner == 0;
     THN_TRY(out->itemsize);
-    THN_RAISE_IF(out->rank > THN_KMAXDIM || alias >= k->nin, PyExc_ValueError, "Kernel: bad output");
+    THN_RAISE_IF(thn_parse_tuple(dims, &of_axes, -1, k->n_outer + k->n_inner - 1) <= 0 || out->alias >= k->nin, PyExc_ValueError,
+                 "Kernel: bad output");
+    out->rank = of_axes.n;
     for (int a = 0; a < out->rank; a++) {
-        const long d = PyLong_AsLong(PyTuple_GET_ITEM(dims, a));
-        THN_TRY(d == -1 && PyErr_Occurred() ? -1 : 0);
-        THN_RAISE_IF(d >= k->n_outer + k->n_inner, PyExc_ValueError, "Kernel: bad dim");
-        out->dims[a] = (int8_t)d;
-        out->full |= d >= k->n_outer;
+        out->dims[a] = (int8_t)of_axes.at[a];
+        out->full |= of_axes.at[a] >= k->n_outer;
     }
     return 0;
 }
@@ -215,11 +209,20 @@ int thn_kernel_outputs(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, con
     return 0;
 }
 
-static int plan_kernel(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, const ThnArg *in, ThnPlan *plan)
+/* `lengths`: of the dims along which inputs are positions. */
+static int plan_kernel(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, const npy_intp *lengths, ThnPlan *plan)
 {
-    ThnArg out[THN_KMAXOPS];
+    static const npy_intp step = sizeof(int64_t);
+    ThnArg in[THN_KMAXOPS], out[THN_KMAXOPS];
     npy_intp shape[THN_KMAXDIM];
     char err[256];
+    for (int i = 0; i < k->nin; i++) {
+        const ThnCell *c = THN_IN(f, ins, i);
+        const int along = k->in[i].position;
+        THN_FAIL_IF(f, along < 0 && (c->typenum != k->in[i].typenum || c->ndim != k->in[i].rank), PyExc_TypeError,
+                    "kernel: input %d has another dtype or rank", i);
+        in[i] = along < 0 ? (ThnArg){c->data, c->dims, c->strides} : (ThnArg){THN_POSITIONS, &lengths[along], &step};
+    }
     THN_FAIL_IF(f, thn_kernel_shape(k, in, shape, err, sizeof err) < 0, PyExc_ValueError, "%s", err);
     THN_TRY(thn_kernel_outputs(f, ins, k, in, shape));
     for (int o = 0; o < k->nout; o++) {
@@ -288,7 +291,6 @@ static int plan_again(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, ThnP
 static int op_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnKernel *k = ((const thn_kernel_params *)ins->data)->kernel;
-    ThnArg in[THN_KMAXOPS];
     ThnPlan *plan = f->scratch[ins->index].ptr;
     if (plan && plan->made && has_layout(f, ins, plan)) {
         return plan_again(f, ins, k, plan);
@@ -297,29 +299,9 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
         return -1;
     }
     plan->made = 0;
-    for (int i = 0; i < k->nin; i++) {
-        const ThnCell *c = THN_IN(f, ins, i);
-        THN_FAIL_IF(f, c->typenum != k->in[i].typenum || c->ndim != k->in[i].rank, PyExc_TypeError,
-                    "kernel: input %d has another dtype or rank", i);
-        in[i] = (ThnArg){c->data, c->dims, c->strides};
-    }
-    THN_TRY(plan_kernel(f, ins, k, in, plan));
+    THN_TRY(plan_kernel(f, ins, k, NULL, plan));
     keep_layout(f, ins, plan);
     return 0;
-}
-
-static int plan_positions(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, const npy_intp *dims)
-{
-    static const npy_intp step = sizeof(int64_t);
-    ThnPlan *plan = thn_scratch(f, ins, thn_plan_size(k));
-    ThnArg in[THN_KMAXOPS];
-    THN_NEED(plan);
-    for (int i = 0; i < k->nin; i++) {
-        const ThnCell *c = THN_IN(f, ins, i);
-        const int along = k->in[i].position;
-        in[i] = along < 0 ? (ThnArg){c->data, c->dims, c->strides} : (ThnArg){THN_POSITIONS, &dims[along], &step};
-    }
-    return plan_kernel(f, ins, k, in, plan);
 }
 
 /* Positions are the only operands that vary. A small array is computed at once: a plan would take longer than that. */
@@ -346,7 +328,8 @@ static int position_kernel_prepare(ThnFrame *f, const ThnInstr *ins)
         }
     }
     if (last > 1 || work > THN_GIL_WORK) {
-        return plan_positions(f, ins, k, dims);
+        plan = thn_scratch(f, ins, thn_plan_size(k));
+        return plan ? plan_kernel(f, ins, k, dims, plan) : -1;
     }
     THN_TRY(thn_out_alloc(f, out, dims));
     ptr[k->nin] = out->data;

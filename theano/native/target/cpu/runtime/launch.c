@@ -27,26 +27,24 @@ thn_intp thn_share(double work, thn_intp n)
 
 /* ---- elementwise */
 
-/* Rows [r0, r1) of the loops around the innermost dim, elements [e0, e1) of each. */
+/* Where the operands' elements e0 of row r0 of the loops around the innermost dim are. */
+static void walk_rows(ThnWalk *w, const ThnPlan *p, thn_intp r0, thn_intp e0)
+{
+    const Dims *g = &p->outer;
+    const int last = g->n - 1;
+    thn_walk(w, g, last, n_ops(p->k), p->ptr, r0);
+    for (int op = 0; op < w->ops; op++) {
+        w->ptr[op] += e0 * g->strides[op * g->cap + last];
+    }
+}
+
 static void elem_range(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, thn_intp e1)
 {
-    const ThnKernel *k = p->k;
-    const Dims *g = &p->outer;
-    const int ops = n_ops(k), last = g->n - 1;
-    char *ptr[THN_KMAXOPS];
-    thn_intp s1[THN_KMAXOPS], idx[THN_KMAXDIM + 2];
-    thn_strides_along(g, last - 1, ops, s1);
-    for (int op = 0; op < ops; op++) {
-        ptr[op] = p->ptr[op] + e0 * g->strides[op * g->cap + last];
-    }
-    thn_seek(g, last, r0, ops, ptr, idx);
-    for (thn_intp r = r0; r < r1;) {
-        const thn_intp left = thn_left(g, last, idx), m = left < r1 - r ? left : r1 - r;
-        k->fn->elem(ptr, s1, m, e1 - e0);
-        r += m;
-        if (r < r1) {
-            thn_skip(g, last, m, ops, ptr, idx);
-        }
+    ThnWalk w;
+    walk_rows(&w, p, r0, e0);
+    for (thn_intp r = r0, m = 0; r < r1; r += m) {
+        m = thn_walk_on(&w, m, r1 - r);
+        p->k->fn->elem(w.ptr, w.along, m, e1 - e0);
     }
 }
 
@@ -59,15 +57,15 @@ static int is_transposed(const ThnPlan *p, thn_intp n0)
     const thn_intp least = p->flat ? 32 : 4; /* short rows are better taken together, where they can be */
     for (int op = 0; op < n_ops(p->k) && last > 0 && n0 >= least; op++) {
         const thn_intp *s = g->strides + op * g->cap;
-        if (p->through[op] && magnitude(s[last - 1]) < 64 && magnitude(s[last - 1]) < magnitude(s[last])) {
+        if (p->through[op] && thn_magnitude(s[last - 1]) < 64 && thn_magnitude(s[last - 1]) < thn_magnitude(s[last])) {
             return 1;
         }
     }
     return 0;
 }
 
-/* The same through buffers, in tiles: of several rows where an operand lies transposed, else of one, or, with p->flat, of as many
- * short ones as fit, which are taken as one. */
+/* In tiles: of several rows where an operand lies transposed, else of one, or, with p->flat, of as many short ones as fit, which are
+ * taken as one. */
 static int elem_range_buffered(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, thn_intp e1)
 {
     const ThnKernel *k = p->k;
@@ -76,11 +74,11 @@ static int elem_range_buffered(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_i
     const thn_intp n0 = e1 - e0;
     const int transposed = is_transposed(p, n0), together = !transposed && p->flat && n0 < BUFFER / 2 && n0 == g->shape[last];
     const thn_intp columns = transposed ? TILE_COLUMNS : BUFFER, most = transposed ? TILE_ROWS : together ? BUFFER / n0 : 1;
-    char *ptr[THN_KMAXOPS], *q[THN_KMAXOPS];
-    thn_intp s1[THN_KMAXOPS] = {0}, idx[THN_KMAXDIM + 2], rows;
+    char *q[THN_KMAXOPS];
+    thn_intp s1[THN_KMAXOPS], rows = 0;
     size_t at[THN_KMAXOPS], bytes = 0;
+    ThnWalk w;
     for (int op = 0; op < ops; op++) {
-        ptr[op] = p->ptr[op] + e0 * g->strides[op * g->cap + last];
         at[op] = bytes;
         bytes += p->through[op] || together ? (size_t)(transposed ? TILE_ROWS * TILE_COLUMNS : BUFFER) * itemsize_of(k, op) : 0;
     }
@@ -88,20 +86,18 @@ static int elem_range_buffered(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_i
     if (!buf) {
         return -1;
     }
-    thn_seek(g, last, r0, ops, ptr, idx);
+    walk_rows(&w, p, r0, e0);
     for (thn_intp r = r0; r < r1; r += rows) {
-        rows = thn_left(g, last, idx);
-        rows = rows < most ? rows : most;
-        rows = rows < r1 - r ? rows : r1 - r;
+        rows = thn_walk_on(&w, rows, r1 - r < most ? r1 - r : most);
         for (thn_intp e = 0; e < n0; e += columns) {
             const thn_intp m = n0 - e < columns ? n0 - e : columns;
             for (int op = 0; op < ops; op++) {
-                const thn_intp *s = g->strides + op * g->cap, size = itemsize_of(k, op), sr = last > 0 ? s[last - 1] : 0;
-                q[op] = ptr[op] + e * s[last];
-                s1[op] = transposed ? sr : 0;
+                const thn_intp step = g->strides[op * g->cap + last], size = itemsize_of(k, op);
+                q[op] = w.ptr[op] + e * step;
+                s1[op] = transposed ? w.along[op] : 0;
                 if (p->through[op] || (together && rows > 1 && !is_constant_elem(k, op))) {
                     if (op < k->nin) {
-                        thn_copy_2d((int)size, buf + at[op], m * size, size, q[op], sr, s[last], rows, m);
+                        thn_copy_2d((int)size, buf + at[op], m * size, size, q[op], w.along[op], step, rows, m);
                     }
                     q[op] = buf + at[op];
                     s1[op] = transposed ? m * size : 0;
@@ -109,14 +105,11 @@ static int elem_range_buffered(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_i
             }
             k->fn->elem(q, s1, transposed ? rows : 1, transposed ? m : rows * m);
             for (int op = k->nin; op < ops; op++) {
-                const thn_intp *s = g->strides + op * g->cap, size = itemsize_of(k, op), sr = last > 0 ? s[last - 1] : 0;
+                const thn_intp step = g->strides[op * g->cap + last], size = itemsize_of(k, op);
                 if (q[op] == buf + at[op]) {
-                    thn_copy_2d((int)size, ptr[op] + e * s[last], sr, s[last], q[op], m * size, size, rows, m);
+                    thn_copy_2d((int)size, w.ptr[op] + e * step, w.along[op], step, q[op], m * size, size, rows, m);
                 }
             }
-        }
-        if (r + rows < r1) {
-            thn_skip(g, last, rows, ops, ptr, idx);
         }
     }
     thn_buffer_free(buf);
@@ -126,7 +119,7 @@ static int elem_range_buffered(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_i
 void thn_elem_apart(const ThnPlan *p)
 {
     const ThnKernel *k = p->k;
-    const Dims *g = &p->outer;
+    const thn_intp *step = p->outer.strides;
     char buf[FEW_APART * 16] __attribute__((aligned(64))), *ptr[THN_KMAXOPS], *to = buf;
     for (int op = 0; op < n_ops(k); op++) {
         ptr[op] = p->ptr[op];
@@ -135,7 +128,7 @@ void thn_elem_apart(const ThnPlan *p)
             ptr[op] = to;
             to += p->n0 * size;
             if (op < k->nin) {
-                thn_copy_2d(size, ptr[op], 0, size, p->ptr[op], 0, g->strides[op * g->cap], 1, p->n0);
+                thn_copy_2d(size, ptr[op], 0, size, p->ptr[op], 0, step[op * p->outer.cap], 1, p->n0);
             }
         }
     }
@@ -143,7 +136,7 @@ void thn_elem_apart(const ThnPlan *p)
     for (int op = k->nin; op < n_ops(k); op++) {
         if (p->through[op]) {
             const int size = itemsize_of(k, op);
-            thn_copy_2d(size, p->ptr[op], 0, g->strides[op * g->cap], ptr[op], 0, size, 1, p->n0);
+            thn_copy_2d(size, p->ptr[op], 0, step[op * p->outer.cap], ptr[op], 0, size, 1, p->n0);
         }
     }
 }
@@ -188,13 +181,11 @@ static int run_rows(void *ctx, thn_intp r0, thn_intp r1)
 {
     const ThnPlan *p = ctx;
     const ThnKernel *k = p->k;
-    const Dims *g = &p->outer;
     const int ops = n_ops(k);
-    char *ptr[THN_KMAXOPS], *q[THN_KMAXOPS], *buf = NULL;
-    thn_intp s1[THN_KMAXOPS], sb[THN_KMAXOPS], idx[THN_KMAXDIM + 2];
-    thn_intp tile = 1;
+    char *q[THN_KMAXOPS], *buf = NULL;
+    thn_intp sb[THN_KMAXOPS], tile = r1;
     size_t widest = 1;
-    thn_strides_along(g, g->n - 1, ops, s1);
+    ThnWalk w;
     if (p->buffered) {
         for (int op = 0; op < ops; op++) {
             const size_t item = (size_t)itemsize_of(k, op);
@@ -208,35 +199,25 @@ static int run_rows(void *ctx, thn_intp r0, thn_intp r1)
             return -1;
         }
     }
-    memcpy(ptr, p->ptr, ops * sizeof(char *));
-    thn_seek(g, g->n, r0, ops, ptr, idx);
-    for (thn_intp r = r0; r < r1;) {
-        thn_intp m = thn_left(g, g->n, idx);
-        m = m < r1 - r ? m : r1 - r;
-        if (buf && m > tile) {
-            m = tile;
-        }
+    thn_walk(&w, &p->outer, p->outer.n, ops, p->ptr, r0);
+    for (thn_intp r = r0, m = 0; r < r1; r += m) {
+        m = thn_walk_on(&w, m, r1 - r < tile ? r1 - r : tile);
         for (int op = 0; op < ops; op++) {
-            q[op] = ptr[op];
-            sb[op] = s1[op];
+            q[op] = w.ptr[op];
+            sb[op] = w.along[op];
             if (p->through[op]) {
-                char *b = buf + (size_t)op * tile * p->inner * widest;
+                q[op] = buf + (size_t)op * tile * p->inner * widest;
                 sb[op] = p->inner * itemsize_of(k, op);
                 if (op < k->nin) {
-                    thn_move_rows(p, op, q[op], s1[op], m, 0, p->inner, b, sb[op], 1);
+                    thn_move_rows(p, op, w.ptr[op], w.along[op], m, 0, p->inner, q[op], sb[op], 1);
                 }
-                q[op] = b;
             }
         }
         k->fn->rows(q, sb, m, p->inner);
         for (int op = k->nin; op < ops; op++) {
             if (p->through[op]) {
-                thn_move_rows(p, op, ptr[op], s1[op], m, 0, p->inner, q[op], sb[op], 0);
+                thn_move_rows(p, op, w.ptr[op], w.along[op], m, 0, p->inner, q[op], sb[op], 0);
             }
-        }
-        r += m;
-        if (r < r1) {
-            thn_skip(g, g->n, m, ops, ptr, idx);
         }
     }
     thn_buffer_free(buf);

@@ -37,8 +37,7 @@ int thn_kernel_shape(const ThnKernel *k, const ThnArg *in, thn_intp *shape, char
             if (first < 0) {
                 first = i;
                 shape[d] = n;
-            }
-            else if (n != shape[d]) {
+            } else if (n != shape[d]) {
                 snprintf(err, errlen, "Input dimension mis-match. (input[%d].shape[%d] = %lld, input[%d].shape[%d] = %lld)",
                          first, (int)k->in[first].axes[d], (long long)shape[d], i, (int)op->axes[d], (long long)n);
                 return -1;
@@ -81,83 +80,32 @@ thn_intp thn_stride_along(const ThnKernel *k, int op, int d, const ThnArg *in, c
 int thn_kernel_out_order(const ThnKernel *k, int o, const ThnArg *in, const thn_intp *shape, thn_intp *strides)
 {
     const ThnKernelOut *out = &k->out[o];
-    int axes[THN_KMAXDIM], changed = 0;
+    const int nin = k->nin;
+    thn_intp n[THN_KMAXDIM], walked[THN_KMAXOPS + 1][THN_KMAXDIM], *rank = walked[nin], step = out->itemsize;
+    Dims g = {0, n, walked[0], THN_KMAXDIM};
+    int changed = 0;
     if (out->rank < 2 || (k->n_inner && (k->fn->rows || !out->full))) {
         return 0;
     }
     for (int a = 0; a < out->rank; a++) {
-        axes[a] = a;
-    }
-    /* Insertion sort of the axes; an operand that is strided along both decides, the first such operand wins. */
-    for (int a = 1; a < out->rank; a++) {
-        for (int b = a; b > 0; b--) {
-            const int d1 = out->dims[axes[b - 1]], d2 = out->dims[axes[b]];
-            int swap = 0;
-            if (d1 < 0 || d2 < 0 || shape[d1] == 1 || shape[d2] == 1) {
-                break;
-            }
-            for (int i = 0; i < k->nin; i++) {
-                const thn_intp s1 = magnitude(thn_stride_along(k, i, d1, in, NULL)), s2 = magnitude(thn_stride_along(k, i, d2, in, NULL));
-                if (s1 != 0 && s2 != 0 && s1 != s2) {
-                    swap = s1 < s2;
-                    break;
-                }
-            }
-            if (!swap) {
-                break;
-            }
-            const int t = axes[b];
-            axes[b] = axes[b - 1];
-            axes[b - 1] = t;
-            changed = 1;
+        const int d = out->dims[a];
+        strides[a] = step;
+        if (d < 0 || shape[d] == 1) {
+            continue;
         }
-    }
-    if (!changed) {
-        return 0;
-    }
-    thn_intp step = out->itemsize;
-    for (int a = out->rank - 1; a >= 0; a--) {
-        const thn_intp n = out->dims[axes[a]] < 0 ? 1 : shape[out->dims[axes[a]]];
-        strides[axes[a]] = step;
-        step *= n > 0 ? n : 1;
-    }
-    return 1;
-}
-
-/* Whether dim a should be outside of dim b: by the first operand, outputs first, that decides. */
-static int goes_outside(const Dims *g, int ops, int nin, int a, int b)
-{
-    for (int pass = 0; pass < 2; pass++) {
-        for (int op = pass ? 0 : nin; op < (pass ? nin : ops); op++) {
-            const thn_intp sa = magnitude(g->strides[op * g->cap + a]), sb = magnitude(g->strides[op * g->cap + b]);
-            if (sa != 0 && sb != 0 && sa != sb) {
-                return sa > sb;
-            }
+        n[g.n] = shape[d];
+        for (int i = 0; i < nin; i++) {
+            walked[i][g.n] = thn_stride_along(k, i, d, in, NULL);
         }
+        rank[g.n++] = out->rank - a; /* where no operand decides, axes stay in their order */
     }
-    return a < b;
-}
-
-static void swap_dims(Dims *g, int ops, int a, int b)
-{
-    thn_intp t = g->shape[a];
-    g->shape[a] = g->shape[b];
-    g->shape[b] = t;
-    for (int op = 0; op < ops; op++) {
-        thn_intp *s = g->strides + op * g->cap;
-        t = s[a];
-        s[a] = s[b];
-        s[b] = t;
+    thn_sort_dims(&g, nin + 1, 0);
+    for (int d = g.n - 1; d >= 0; d--) {
+        changed |= d > 0 && rank[d - 1] < rank[d];
+        strides[out->rank - rank[d]] = step;
+        step *= n[d] > 0 ? n[d] : 1;
     }
-}
-
-static void sort_dims(Dims *g, int ops, int nin)
-{
-    for (int a = 1; a < g->n; a++) {
-        for (int b = a; b > 0 && !goes_outside(g, ops, nin, b - 1, b); b--) {
-            swap_dims(g, ops, b - 1, b);
-        }
-    }
+    return changed;
 }
 
 /* Puts dims [first, first + count) of the iteration into the group, without those of length 1. */
@@ -187,7 +135,7 @@ static void plan_elem(ThnPlan *p)
     const int ops = n_ops(k);
     if (g->n > 1) {
         /* The original last dim is the one along which static constants are known to be constant: find where it goes. */
-        sort_dims(g, ops, k->nin);
+        thn_sort_dims(g, ops, k->nin);
     }
     /* The innermost dim must keep the kernel's constants constant. */
     int inner = -1;
@@ -207,10 +155,9 @@ static void plan_elem(ThnPlan *p)
             g->strides[op * g->cap + g->n] = is_constant_elem(k, op) ? 0 : itemsize_of(k, op);
         }
         g->n++;
-    }
-    else {
+    } else {
         for (int d = inner; d < g->n - 1; d++) {
-            swap_dims(g, ops, d, d + 1);
+            thn_swap_dims(g, ops, d, d + 1);
         }
         thn_merge_dims(g, ops);
     }
@@ -299,11 +246,11 @@ static void choose(ThnPlan *p)
     }
     /* Positions in the inner dims count in C order: such kernels keep the order of their inner dims. */
     if (p->in.n > 1 && !k->ordered) {
-        sort_dims(&p->in, ops, k->nin);
+        thn_sort_dims(&p->in, ops, k->nin);
     }
     thn_merge_dims(&p->in, ops);
     if (p->outer.n > 1) {
-        sort_dims(&p->outer, ops, k->nin);
+        thn_sort_dims(&p->outer, ops, k->nin);
         thn_merge_dims(&p->outer, ops);
     }
     find_buffered_rows(p);
@@ -311,16 +258,14 @@ static void choose(ThnPlan *p)
     if (p->mode == RUN_REDUCE && p->buffered) {
         if (columns_fit(p)) {
             p->mode = RUN_COLUMNS;
-        }
-        else if (p->outer.n > 1) {
+        } else if (p->outer.n > 1) {
             /* Outputs decided the order; the columns may be contiguous in the inputs only. */
             for (int d = 0; d < p->outer.n - 1 && p->mode == RUN_REDUCE; d++) {
-                swap_dims(&p->outer, ops, d, p->outer.n - 1);
+                thn_swap_dims(&p->outer, ops, d, p->outer.n - 1);
                 if (columns_fit(p)) {
                     p->mode = RUN_COLUMNS;
-                }
-                else {
-                    swap_dims(&p->outer, ops, d, p->outer.n - 1);
+                } else {
+                    thn_swap_dims(&p->outer, ops, d, p->outer.n - 1);
                 }
             }
         }

@@ -56,8 +56,6 @@ static inline void thn_run_direct(const ThnPlan *p)
     }
 }
 
-static inline thn_intp magnitude(thn_intp x) { return x < 0 ? -x : x; }
-
 /* Operands that the kernel takes as constant along the innermost loop. */
 static inline int is_constant_elem(const ThnKernel *k, int op)
 {

@@ -242,16 +242,28 @@ void *thn_pool_alloc(size_t n)
     return (char *)b + HEADER;
 }
 
-void *thn_pool_parts(const ThnPart *parts, size_t n)
+size_t thn_parts_bytes(const ThnPart *parts, size_t n)
 {
     size_t total = 0;
     for (size_t i = 0; i < n; i++) {
         total += (parts[i].bytes + 63) / 64 * 64;
     }
-    char *block = thn_pool_alloc(total), *p = block;
-    for (size_t i = 0; block && i < n; i++) {
-        memcpy(parts[i].at, &p, sizeof p);
-        p += (parts[i].bytes + 63) / 64 * 64;
+    return total;
+}
+
+void thn_parts_place(const ThnPart *parts, size_t n, char *block)
+{
+    for (size_t i = 0; i < n; i++) {
+        memcpy(parts[i].at, &block, sizeof block);
+        block += (parts[i].bytes + 63) / 64 * 64;
+    }
+}
+
+void *thn_pool_parts(const ThnPart *parts, size_t n)
+{
+    char *block = thn_pool_alloc(thn_parts_bytes(parts, n));
+    if (block) {
+        thn_parts_place(parts, n, block);
     }
     return block;
 }

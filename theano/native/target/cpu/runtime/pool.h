@@ -21,6 +21,8 @@ typedef struct {
     void *at;
     size_t bytes;
 } ThnPart;
+size_t thn_parts_bytes(const ThnPart *parts, size_t n);
+void thn_parts_place(const ThnPart *parts, size_t n, char *block);
 void *thn_pool_parts(const ThnPart *parts, size_t n);
 #define THN_POOL_PARTS(...) \
     thn_pool_parts((const ThnPart[]){__VA_ARGS__}, sizeof((const ThnPart[]){__VA_ARGS__}) / sizeof(ThnPart))

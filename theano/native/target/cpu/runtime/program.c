@@ -27,29 +27,26 @@ int thn_parse_ints(PyObject *seq, int **out, int *n, long least, long limit, con
 
 static int parse_cell(ThnProgram *p, PyObject *spec, ThnCellSpec *c)
 {
-    THN_RAISE_IF(!PyTuple_Check(spec) || PyTuple_GET_SIZE(spec) < 1, PyExc_TypeError,
-                 "a cell is a tuple ('tensor', typenum, ndim[, broadcastable]) or ('object',)");
-    PyObject *kind = PyTuple_GET_ITEM(spec, 0);
-    if (PyUnicode_Check(kind) && PyUnicode_CompareWithASCIIString(kind, "object") == 0) {
-        c->kind = THN_KIND_OBJECT;
+    int typenum = 0, ndim = 0;
+    PyObject *bcast = Py_None;
+    const char *name;
+    THN_RAISE_IF(!PyTuple_Check(spec), PyExc_TypeError, "a cell is a tuple ('tensor', typenum, ndim[, broadcastable]) or ('object',)");
+    THN_NEED(PyArg_ParseTuple(spec, "s|iiO", &name, &typenum, &ndim, &bcast));
+    c->kind = strcmp(name, "object") == 0 ? THN_KIND_OBJECT : THN_KIND_TENSOR;
+    if (c->kind == THN_KIND_OBJECT) {
         return 0;
     }
-    int typenum, ndim;
-    PyObject *bcast = NULL;
-    const char *name;
-    THN_NEED(PyArg_ParseTuple(spec, "sii|O", &name, &typenum, &ndim, &bcast));
     THN_RAISE_IF(strcmp(name, "tensor") != 0 || ndim < 0 || ndim > THN_MAXDIM, PyExc_ValueError, "bad cell: %R (at most %d dimensions)",
                  spec, THN_MAXDIM);
     THN_OWNED PyArray_Descr *d = PyArray_DescrFromType(typenum);
     THN_NEED(d);
     THN_RAISE_IF(!PyTypeNum_ISBOOL(typenum) && !PyTypeNum_ISNUMBER(typenum), PyExc_ValueError, "a tensor cell cannot hold dtype %S",
                  (PyObject *)d);
-    c->kind = THN_KIND_TENSOR;
     c->typenum = d->type_num;
     c->ndim = (int16_t)ndim;
     c->itemsize = thn_itemsize(typenum);
     THN_RAISE_IF(c->itemsize <= 0 || c->itemsize > 16, PyExc_ValueError, "bad cell: %R", spec);
-    if (bcast && bcast != Py_None) {
+    if (bcast != Py_None) {
         THN_OWNED PyObject *fast = PySequence_Fast(bcast, "a broadcast pattern is a sequence of bools");
         THN_NEED(fast);
         THN_RAISE_IF(PySequence_Fast_GET_SIZE(fast) != ndim, PyExc_ValueError, "bad cell: %R", spec);
@@ -83,45 +80,28 @@ static int parse_instr(ThnProgram *p, PyObject *spec, ThnInstr *ins)
     return thn_parse_params(p, ins, params);
 }
 
-/* What an entry (cell, value) of a list says. */
-static int parse_cell_number(const ThnProgram *p, PyObject *entry, const char *what, int *cell)
+static int parse_slot(ThnProgram *p, PyObject *entry, ThnSlot *s)
 {
-    THN_RAISE_IF(!PyTuple_Check(entry) || PyTuple_GET_SIZE(entry) < 2, PyExc_TypeError, "%s: expected a tuple (cell, value)", what);
-    long v = PyLong_AsLong(PyTuple_GET_ITEM(entry, 0));
-    THN_TRY(v == -1 && PyErr_Occurred() ? -1 : 0);
-    THN_RAISE_IF(v < 0 || v >= p->ncells, PyExc_ValueError, "%s: there is no cell %ld", what, v);
-    *cell = (int)v;
+    PyObject *held;
+    THN_RAISE_IF(!PyTuple_Check(entry), PyExc_TypeError, "expected a tuple (cell, value), got %R", entry);
+    THN_NEED(PyArg_ParseTuple(entry, "iO|p", &s->cell, &held, &s->flag));
+    s->held = Py_NewRef(held);
+    THN_RAISE_IF(s->cell < 0 || s->cell >= p->ncells, PyExc_ValueError, "there is no cell %d", s->cell);
     return 0;
 }
 
-static int check_storage(PyObject *s)
+static int parse_output(ThnProgram *p, PyObject *entry, ThnSlot *s)
 {
-    THN_RAISE_IF(!PyList_Check(s) || PyList_GET_SIZE(s) != 1, PyExc_TypeError, "a storage is a list with one element");
+    THN_TRY(parse_slot(p, entry, s));
+    THN_RAISE_IF(s->held != Py_None && (!PyList_Check(s->held) || PyList_GET_SIZE(s->held) != 1), PyExc_TypeError,
+                 "a storage is a list with one element");
     return 0;
 }
 
-static int parse_input(ThnProgram *p, PyObject *entry, ThnInput *in)
+static int parse_input(ThnProgram *p, PyObject *entry, ThnSlot *s)
 {
-    THN_TRY(parse_cell_number(p, entry, "inputs", &in->cell));
-    THN_TRY(check_storage(PyTuple_GET_ITEM(entry, 1)));
-    in->storage = Py_NewRef(PyTuple_GET_ITEM(entry, 1));
-    in->destroyed = PyTuple_GET_SIZE(entry) > 2 ? PyObject_IsTrue(PyTuple_GET_ITEM(entry, 2)) : 0;
-    return in->destroyed < 0 ? -1 : 0;
-}
-
-static int parse_constant(ThnProgram *p, PyObject *entry, ThnConstant *constant)
-{
-    THN_TRY(parse_cell_number(p, entry, "constants", &constant->cell));
-    constant->value = Py_NewRef(PyTuple_GET_ITEM(entry, 1));
-    return 0;
-}
-
-static int parse_output(ThnProgram *p, PyObject *entry, ThnOutput *out)
-{
-    THN_TRY(parse_cell_number(p, entry, "outputs", &out->cell));
-    PyObject *storage = PyTuple_GET_ITEM(entry, 1);
-    THN_TRY(storage == Py_None ? 0 : check_storage(storage));
-    out->storage = storage == Py_None ? NULL : Py_NewRef(storage);
+    THN_TRY(parse_output(p, entry, s));
+    THN_RAISE_IF(s->held == Py_None, PyExc_TypeError, "an input needs a storage");
     return 0;
 }
 
@@ -130,7 +110,7 @@ static int parse_update(ThnProgram *p, PyObject *entry, ThnUpdate *u)
     THN_NEED(PyArg_ParseTuple(entry, "ii", &u->output, &u->input));
     THN_RAISE_IF(u->output < 0 || u->output >= p->noutputs || u->input < 0 || u->input >= p->ninputs, PyExc_ValueError,
                  "an update is (output position, input position)");
-    p->outputs[u->output].is_update = 1;
+    p->outputs[u->output].flag = 1;
     return 0;
 }
 
@@ -142,24 +122,23 @@ static int parse_update(ThnProgram *p, PyObject *entry, ThnUpdate *u)
         THN_TRY(parse(p, PyList_GET_ITEM(list, i), &p->all[i]));                                \
     }
 
-static int parse_all(ThnProgram *p, PyObject *cells, PyObject *instrs, PyObject *inputs, PyObject *constants,
-                     PyObject *outputs, PyObject *updates)
+static int parse_all(ThnProgram *p, PyObject *const *lists)
 {
-    const int n = (int)PyList_GET_SIZE(instrs);
-    PARSE_EACH(p, cells, cells, ncells, parse_cell)
+    const int n = (int)PyList_GET_SIZE(lists[1]);
+    PARSE_EACH(p, lists[0], cells, ncells, parse_cell)
     p->times = thn_alloc(sizeof(double) * (size_t)n);
     p->counts = thn_alloc(sizeof(long long) * (size_t)n);
     THN_NEED(p->times && p->counts);
     p->end = p->end < 0 || p->end > n ? n : p->end;
     p->nundo = n - p->end;
-    PARSE_EACH(p, instrs, instrs, ninstrs, parse_instr)
+    PARSE_EACH(p, lists[1], instrs, ninstrs, parse_instr)
     if (p->tail_start < 0 || p->tail_start > p->end) {
         p->tail_start = p->end;
     }
-    PARSE_EACH(p, inputs, inputs, ninputs, parse_input)
-    PARSE_EACH(p, constants, constants, nconstants, parse_constant)
-    PARSE_EACH(p, outputs, outputs, noutputs, parse_output)
-    PARSE_EACH(p, updates, updates, nupdates, parse_update)
+    PARSE_EACH(p, lists[2], inputs, ninputs, parse_input)
+    PARSE_EACH(p, lists[3], constants, nconstants, parse_slot)
+    PARSE_EACH(p, lists[4], outputs, noutputs, parse_output)
+    PARSE_EACH(p, lists[5], updates, nupdates, parse_update)
     return 0;
 }
 
@@ -192,7 +171,7 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
         PyErr_NoMemory();
         ok = 0;
     }
-    ok = ok && parse_all(p, lists[0], lists[1], lists[2], lists[3], lists[4], lists[5]) == 0;
+    ok = ok && parse_all(p, lists) == 0;
     for (int i = 0; i < 6; i++) {
         Py_XDECREF(lists[i]);
     }
@@ -209,13 +188,13 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
         DO(p->instrs[i].params);              \
     }                                         \
     for (int i = 0; i < p->ninputs; i++) {    \
-        DO(p->inputs[i].storage);             \
+        DO(p->inputs[i].held);                \
     }                                         \
     for (int i = 0; i < p->nconstants; i++) { \
-        DO(p->constants[i].value);            \
+        DO(p->constants[i].held);             \
     }                                         \
     for (int i = 0; i < p->noutputs; i++) {   \
-        DO(p->outputs[i].storage);            \
+        DO(p->outputs[i].held);               \
     }                                         \
     DO(p->on_error);                          \
     DO(p->dict)
@@ -282,23 +261,24 @@ static void program_dealloc(ThnProgram *p)
 
 int thn_load_input(ThnProgram *p, ThnFrame *f, int i, PyObject *v)
 {
-    const ThnInput *in = &p->inputs[i];
+    const ThnSlot *in = &p->inputs[i];
     if (!v || v == Py_None) {
-        THN_RAISE_IF(PyList_GET_SIZE(in->storage) != 1, PyExc_ValueError, "a storage list has changed its length");
-        v = PyList_GET_ITEM(in->storage, 0);
+        THN_RAISE_IF(PyList_GET_SIZE(in->held) != 1, PyExc_ValueError, "a storage list has changed its length");
+        v = PyList_GET_ITEM(in->held, 0);
     }
-    const int copies = in->destroyed && PyArray_Check(v) && !PyArray_ISWRITEABLE((PyArrayObject *)v);
+    const int copies = in->flag && PyArray_Check(v) && !PyArray_ISWRITEABLE((PyArrayObject *)v);
     THN_OWNED PyObject *own = copies ? PyArray_NewCopy((PyArrayObject *)v, NPY_KEEPORDER) : Py_NewRef(v);
     THN_NEED(own);
     return thn_unbox(f, &f->cells[in->cell], own);
 }
 
-int thn_load_inputs(ThnProgram *p, ThnFrame *f, PyObject *const *values)
+/* A list could change while the call runs; NULL: all inputs are in their storages. */
+static int load_tuple(ThnProgram *p, ThnFrame *f, const void *values)
 {
     for (int i = 0; i < p->ninputs; i++) {
-        THN_TRY(thn_load_input(p, f, i, values ? values[i] : NULL));
+        THN_TRY(thn_load_input(p, f, i, values ? PyTuple_GET_ITEM((PyObject *)values, i) : NULL));
     }
-    return 0;
+    return 1;
 }
 
 int thn_finish(ThnProgram *p, ThnFrame *f, PyObject **out)
@@ -316,49 +296,25 @@ int thn_finish(ThnProgram *p, ThnFrame *f, PyObject **out)
     for (int i = 0; i < p->nupdates; i++) {
         PyObject *v = out[p->updates[i].output];
         Py_INCREF(v);
-        PyList_SetItem(p->inputs[p->updates[i].input].storage, 0, v);
+        PyList_SetItem(p->inputs[p->updates[i].input].held, 0, v);
     }
     return 0;
 }
 
-/* Runs a whole call; fills out[noutputs] with new references. */
-static int call_program(ThnProgram *p, PyObject *const *values, PyObject **out)
+/* A list of the outputs. */
+static PyObject *list_outputs(ThnProgram *p, const void *values)
 {
-    THN_RAISE_IF(p->cleared, PyExc_RuntimeError, "this program was already freed");
-    if (p->serialise && thn_lock(&p->lock) < 0) {
-        return -1;
+    if (p->cleared) {
+        return PyErr_Format(PyExc_RuntimeError, "this program was already freed");
     }
-    int r = -1;
-    ThnFrame *f = thn_frame_get(p);
-    if (f) {
-        if (thn_load_inputs(p, f, values) == 0 && thn_run(p, f) == 0 && thn_finish(p, f, out) == 0) {
-            r = 0;
-        }
-        thn_frame_put(p, f);
+    PyObject *list = PyList_New(p->noutputs);
+    THN_NULL_UNLESS(list);
+    PyObject_GC_UnTrack(list); /* nobody is to find it before it is filled */
+    if (thn_call(p, load_tuple, values, ((PyListObject *)list)->ob_item) < 0) {
+        Py_DECREF(list);
+        return NULL;
     }
-    if (p->serialise) {
-        thn_unlock(&p->lock);
-    }
-    return r;
-}
-
-/* The same; returns a list of the outputs. */
-static PyObject *list_outputs(ThnProgram *p, PyObject *const *values)
-{
-    PyObject *small[16], **out = p->noutputs <= 16 ? small : thn_alloc(sizeof(PyObject *) * (size_t)p->noutputs), *list = NULL;
-    if (out && call_program(p, values, out) == 0) {
-        list = PyList_New(p->noutputs);
-        for (int i = 0; i < p->noutputs; i++) {
-            if (list) {
-                PyList_SET_ITEM(list, i, out[i]);
-            } else {
-                Py_DECREF(out[i]);
-            }
-        }
-    }
-    if (out != small) {
-        thn_free(out);
-    }
+    PyObject_GC_Track(list);
     return list;
 }
 
@@ -370,8 +326,9 @@ static PyObject *program_call(ThnProgram *p, PyObject *args, PyObject *kwargs)
     THN_OWNED PyObject *self = Py_NewRef((PyObject *)p), *list = list_outputs(p, NULL);
     THN_NULL_UNLESS(list);
     for (int i = 0; i < p->noutputs; i++) {
-        if (p->outputs[i].storage && !p->outputs[i].is_update) {
-            PyList_SetItem(p->outputs[i].storage, 0, Py_NewRef(PyList_GET_ITEM(list, i)));
+        const ThnSlot *out = &p->outputs[i];
+        if (out->held && out->held != Py_None && !out->flag) {
+            PyList_SetItem(out->held, 0, Py_NewRef(PyList_GET_ITEM(list, i)));
         }
     }
     Py_RETURN_NONE;
@@ -379,13 +336,12 @@ static PyObject *program_call(ThnProgram *p, PyObject *args, PyObject *kwargs)
 
 static PyObject *program_call_values(ThnProgram *p, PyObject *values)
 {
-    /* A list could change while the call runs. */
     THN_OWNED PyObject *given = PySequence_Tuple(values);
     THN_NULL_UNLESS(given);
     if (PyTuple_GET_SIZE(given) != p->ninputs) {
         return PyErr_Format(PyExc_TypeError, "expected %d values, got %zd", p->ninputs, PyTuple_GET_SIZE(given));
     }
-    return list_outputs(p, ((PyTupleObject *)given)->ob_item);
+    return list_outputs(p, given);
 }
 
 static PyObject *program_free(ThnProgram *p, PyObject *Py_UNUSED(unused))

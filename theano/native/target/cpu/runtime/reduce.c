@@ -64,61 +64,25 @@ static void combine(char op, char type, void *a, const void *b, thn_intp n)
     }
 }
 
-/* Of each type of accumulators: bytes, and those of its 1, its least and its greatest value, the lowest first. */
-static const struct {
-    char type;
-    int size;
-    uint64_t one, least, most;
-} accumulators[] = {
-    {'f', 4, 0x3f800000, 0xff800000, 0x7f800000},
-    {'d', 8, 0x3ff0000000000000, 0xfff0000000000000, 0x7ff0000000000000},
-    {'?', 1, 1, 0, 1},
-    {'b', 1, 1, 0x80, 0x7f},
-    {'h', 2, 1, 0x8000, 0x7fff},
-    {'i', 4, 1, 0x80000000, 0x7fffffff},
-    {'q', 8, 1, (uint64_t)1 << 63, INT64_MAX},
-    {'B', 1, 1, 0, UINT8_MAX},
-    {'H', 2, 1, 0, UINT16_MAX},
-    {'I', 4, 1, 0, UINT32_MAX},
-    {'Q', 8, 1, 0, UINT64_MAX},
-    {'e', 2, 0x3c00, 0xfc00, 0x7c00},
-    {'F', 8, 0x3f800000, 0, 0},
-    {'D', 16, 0x3ff0000000000000, 0, 0},
-};
-
-static int place_of(char type)
-{
-    int k = 0;
-    while (accumulators[k].type != type) {
-        k++;
-    }
-    return k;
-}
-
+/* Bytes of an accumulator. */
 static int acc_size(char type)
 {
-    return accumulators[place_of(type)].size;
+    switch (type) {
+    case '?': case 'b': case 'B': return 1;
+    case 'h': case 'H': case 'e': return 2;
+    case 'i': case 'I': case 'f': return 4;
+    case 'D': return 16;
+    default: return 8;
+    }
 }
 
-/* The neutral element's bytes. */
-static void identity(char op, char type, char *to)
-{
-    const int k = place_of(type);
-    const uint64_t v = op == 'm' || op == 'A' ? accumulators[k].one : op == 'X' ? accumulators[k].least
-                       : op == 'N' ? accumulators[k].most : op == '&' ? UINT64_MAX : 0;
-    memset(to, 0, 16);
-    memcpy(to, &v, sizeof v);
-}
-
-static void acc_init(const char *codes, char *acc, thn_intp n)
+/* The first n lanes of all accumulators become the first of others, which hold the reduction of no element. */
+static void acc_init(const char *codes, char *acc, const char *empty, thn_intp n)
 {
     for (int r = 0; codes[2 * r]; r++) {
-        char one[16];
-        const int size = acc_size(codes[2 * r + 1]);
-        identity(codes[2 * r], codes[2 * r + 1], one);
         char *to = acc + (size_t)r * ACC_BYTES;
-        const size_t total = (size_t)n * size;
-        memcpy(to, one, size);
+        const size_t size = (size_t)acc_size(codes[2 * r + 1]), total = (size_t)n * size;
+        memcpy(to, empty + (size_t)r * ACC_BYTES, size);
         for (size_t done = size; done < total; done *= 2) {
             memcpy(to + done, to, done < total - done ? done : total - done);
         }
@@ -167,7 +131,7 @@ static thn_intp rows_together(const ThnPlan *p)
 }
 
 /* Elements [e0, e1) of m rows at q (strides s) into lanes j.. of acc. */
-static void reduce_rows(const ThnPlan *p, char **q, const thn_intp *s, thn_intp m, thn_intp e0, thn_intp e1, char *acc, thn_intp j,
+static void reduce_rows(const ThnPlan *p, char *const *q, const thn_intp *s, thn_intp m, thn_intp e0, thn_intp e1, char *acc, thn_intp j,
                         char *buf, char *spare)
 {
     const ThnKernel *k = p->k;
@@ -201,22 +165,19 @@ static void reduce_rows(const ThnPlan *p, char **q, const thn_intp *s, thn_intp 
                     v[op] += pos % g->shape[d] * g->strides[op * g->cap + d];
                     pos /= g->shape[d];
                 }
-            }
-            else if (p->through[op]) {
+            } else if (p->through[op]) {
                 v[op] = buf + (size_t)op * PIECE * 16;
                 sv[op] = n * itemsize_of(k, op);
                 if (op < k->nin) {
                     thn_move_rows(p, op, q[op], s[op], m, e, n, v[op], sv[op], 1);
                 }
-            }
-            else if (!is_row_operand(k, op)) {
+            } else if (!is_row_operand(k, op)) {
                 v[op] += e * itemsize_of(k, op);
             }
         }
         if (e == e0) {
             k->fn->part(v, sv, m, n, e, acc, j);
-        }
-        else {
+        } else {
             k->fn->part(v, sv, m, n, e, spare, 0);
             acc_combine(k->fn->reduces, acc, j, spare, 0, m);
         }
@@ -233,41 +194,27 @@ static int reduce_row_range(void *ctx, thn_intp r0, thn_intp r1)
 {
     const ThnPlan *p = ctx;
     const ThnKernel *k = p->k;
-    const Dims *g = &p->outer;
     const int ops = n_ops(k);
-    const thn_intp chunk = chunk_length(p->inner);
+    const thn_intp chunk = chunk_length(p->inner), nchunks = (p->inner + chunk - 1) / chunk, most = rows_together(p);
     const size_t acc_bytes = acc_total(k), buf_bytes = p->buffered ? (size_t)ops * PIECE * 16 : 0;
-    char *ptr[THN_KMAXOPS];
-    thn_intp s1[THN_KMAXOPS], idx[THN_KMAXDIM + 2];
     char *acc = thn_buffer_alloc(2 * acc_bytes + buf_bytes);
     if (!acc) {
         return -1;
     }
     char *spare = acc + acc_bytes, *buf = spare + acc_bytes;
-    const thn_intp most = rows_together(p);
-    thn_strides_along(g, g->n - 1, ops, s1);
-    memcpy(ptr, p->ptr, ops * sizeof(char *));
-    thn_seek(g, g->n, r0, ops, ptr, idx);
-    for (thn_intp r = r0; r < r1;) {
-        thn_intp m = thn_left(g, g->n, idx);
-        m = m < r1 - r ? m : r1 - r;
-        m = m < most ? m : most;
-        if (p->inner <= chunk) {
-            reduce_rows(p, ptr, s1, m, 0, p->inner, acc, 0, buf, spare);
+    ThnWalk w;
+    thn_walk(&w, &p->outer, p->outer.n, ops, p->ptr, r0);
+    for (thn_intp r = r0, m = 0; r < r1; r += m) {
+        m = thn_walk_on(&w, m, r1 - r < most ? r1 - r : most);
+        reduce_rows(p, w.ptr, w.along, m, 0, p->inner < chunk ? p->inner : chunk, acc, 0, buf, spare);
+        for (thn_intp c = 1; c < nchunks; c++) {
+            const thn_intp e1 = (c + 1) * chunk < p->inner ? (c + 1) * chunk : p->inner;
+            reduce_rows(p, w.ptr, w.along, 1, c * chunk, e1, acc, c, buf, spare);
         }
-        else {
-            const thn_intp nchunks = (p->inner + chunk - 1) / chunk;
-            for (thn_intp c = 0; c < nchunks; c++) {
-                const thn_intp e1 = (c + 1) * chunk < p->inner ? (c + 1) * chunk : p->inner;
-                reduce_rows(p, ptr, s1, 1, c * chunk, e1, acc, c, buf, spare);
-            }
+        if (nchunks > 1) {
             acc_fold(k->fn->reduces, acc, nchunks);
         }
-        k->fn->fin(ptr, s1, m, acc);
-        r += m;
-        if (r < r1) {
-            thn_skip(g, g->n, m, ops, ptr, idx);
-        }
+        k->fn->fin(w.ptr, w.along, m, acc);
     }
     thn_buffer_free(acc);
     return 0;
@@ -277,8 +224,9 @@ static int reduce_row_range(void *ctx, thn_intp r0, thn_intp r1)
 typedef struct {
     const ThnPlan *p;
     char *acc;          /* partial results */
+    char *empty;        /* columns: accumulators of no element */
     thn_intp chunk, nchunks;
-    char **row_ptr;
+    char *const *row_ptr;
 } Launch;
 
 /* One chunk of one row. */
@@ -322,26 +270,19 @@ int thn_run_reduce(const ThnPlan *p)
         return thn_parallel_ranges(p->rows, thn_share(p->work, p->rows), reduce_row_range, (void *)p);
     }
     /* Few long rows: the chunks of each row are spread over the threads. */
-    const Dims *g = &p->outer;
-    const int ops = n_ops(k);
-    char *ptr[THN_KMAXOPS];
-    thn_intp idx[THN_KMAXDIM + 2], s1[THN_KMAXOPS];
+    ThnWalk w;
     l.acc = thn_buffer_alloc(acc_total(k));
     if (!l.acc) {
         return -1;
     }
-    memcpy(ptr, p->ptr, ops * sizeof(char *));
-    thn_strides_along(g, g->n - 1, ops, s1);
-    thn_seek(g, g->n, 0, ops, ptr, idx);
-    l.row_ptr = ptr;
+    thn_walk(&w, &p->outer, p->outer.n, n_ops(k), p->ptr, 0);
+    l.row_ptr = w.ptr;
     int failed = 0;
     for (thn_intp r = 0; r < p->rows && !failed; r++) {
+        thn_walk_on(&w, r > 0, 1);
         failed = thn_parallel_ranges(p->inner, l.chunk, reduce_chunk, &l);
         acc_fold(k->fn->reduces, l.acc, l.nchunks);
-        k->fn->fin(ptr, s1, 1, l.acc);
-        if (r + 1 < p->rows) {
-            thn_step(g, g->n, ops, ptr, idx);
-        }
+        k->fn->fin(w.ptr, w.along, 1, l.acc);
     }
     thn_buffer_free(l.acc);
     return failed;
@@ -362,43 +303,34 @@ static thn_intp blocks_of(const ThnPlan *p)
 }
 
 /* Rows [i0, i1) of the inner dims into the accumulators of column blocks [b0, b1). */
-static void accumulate_columns(const ThnPlan *p, char **base, thn_intp b0, thn_intp b1, thn_intp i0, thn_intp i1, char *acc)
+static void accumulate_columns(const Launch *l, thn_intp b0, thn_intp b1, thn_intp i0, thn_intp i1, char *acc)
 {
+    const ThnPlan *p = l->p;
     const ThnKernel *k = p->k;
-    const Dims *g = &p->in;
-    const int ops = n_ops(k);
     const thn_intp ncols = columns_of(p);
     const size_t acc_bytes = acc_total(k);
-    char *ptr[THN_KMAXOPS], *q[THN_KMAXOPS];
-    thn_intp s1[THN_KMAXOPS], idx[THN_KMAXDIM + 2];
-    thn_strides_along(g, g->n - 1, ops, s1);
+    char *q[THN_KMAXOPS];
+    ThnWalk w;
     for (thn_intp b = b0; b < b1; b++) {
         const thn_intp left = ncols - b * THN_LANES;
-        acc_init(k->fn->reduces, acc + (size_t)(b - b0) * acc_bytes, left < THN_LANES ? left : THN_LANES);
+        acc_init(k->fn->reduces, acc + (size_t)(b - b0) * acc_bytes, l->empty, left < THN_LANES ? left : THN_LANES);
     }
-    memcpy(ptr, base, ops * sizeof(char *));
-    thn_seek(g, g->n, i0, ops, ptr, idx);
-    for (thn_intp i = i0; i < i1;) {
-        thn_intp m = thn_left(g, g->n, idx);
-        m = m < i1 - i ? m : i1 - i;
+    thn_walk(&w, &p->in, p->in.n, n_ops(k), l->row_ptr, i0);
+    for (thn_intp i = i0, m = 0; i < i1; i += m) {
         /* A few rows at once through all blocks: memory is read in long runs, which counts for more than still fewer visits
          * to the accumulators. */
-        m = b1 - b0 > 1 && m > ROWS_TOGETHER ? ROWS_TOGETHER : m;
+        m = thn_walk_on(&w, m, b1 - b0 > 1 && i1 - i > ROWS_TOGETHER ? ROWS_TOGETHER : i1 - i);
         for (thn_intp b = b0; b < b1; b++) {
             const thn_intp c0 = b * THN_LANES, c1 = c0 + THN_LANES < ncols ? c0 + THN_LANES : ncols;
-            for (int op = 0; op < ops; op++) {
-                q[op] = ptr[op] + c0 * p->outer.strides[op * p->outer.cap + p->outer.n - 1];
+            for (int op = 0; op < w.ops; op++) {
+                q[op] = w.ptr[op] + c0 * p->outer.strides[op * p->outer.cap + p->outer.n - 1];
             }
-            k->fn->cols(q, s1, m, c1 - c0, acc + (size_t)(b - b0) * acc_bytes);
-        }
-        i += m;
-        if (i < i1) {
-            thn_skip(g, g->n, m, ops, ptr, idx);
+            k->fn->cols(q, w.along, m, c1 - c0, acc + (size_t)(b - b0) * acc_bytes);
         }
     }
 }
 
-static void finish_columns(const ThnPlan *p, char **base, thn_intp b, char *acc)
+static void finish_columns(const ThnPlan *p, char *const *base, thn_intp b, char *acc)
 {
     const ThnKernel *k = p->k;
     const int ops = n_ops(k);
@@ -417,7 +349,7 @@ static int columns_chunk(void *ctx, thn_intp i0, thn_intp i1)
 {
     const Launch *l = ctx;
     const thn_intp nblocks = blocks_of(l->p);
-    accumulate_columns(l->p, l->row_ptr, 0, nblocks, i0, i1, l->acc + (size_t)(i0 / l->chunk * nblocks) * acc_total(l->p->k));
+    accumulate_columns(l, 0, nblocks, i0, i1, l->acc + (size_t)(i0 / l->chunk * nblocks) * acc_total(l->p->k));
     return 0;
 }
 
@@ -427,7 +359,7 @@ static int column_blocks(void *ctx, thn_intp b0, thn_intp b1)
     const Launch *l = ctx;
     const size_t acc_bytes = acc_total(l->p->k);
     char *acc = l->acc + (size_t)b0 * acc_bytes;
-    accumulate_columns(l->p, l->row_ptr, b0, b1, 0, l->p->inner, acc);
+    accumulate_columns(l, b0, b1, 0, l->p->inner, acc);
     for (thn_intp b = b0; b < b1; b++) {
         finish_columns(l->p, l->row_ptr, b, acc + (size_t)(b - b0) * acc_bytes);
     }
@@ -449,8 +381,7 @@ static void columns_of_row(Launch *l, double work)
         for (thn_intp i0 = 0; i0 < p->inner; i0 += l->chunk) {
             columns_chunk(l, i0, i0 + l->chunk < p->inner ? i0 + l->chunk : p->inner);
         }
-    }
-    else {
+    } else {
         thn_parallel_ranges(p->inner, l->chunk, columns_chunk, l);
     }
     for (thn_intp b = 0; b < nblocks; b++) {
@@ -471,27 +402,23 @@ static int column_rows(void *ctx, thn_intp r0, thn_intp r1)
 {
     const Launch *shared = ctx;
     const ThnPlan *p = shared->p;
-    const Dims *g = &p->outer;
-    const int ops = n_ops(p->k), nd = g->n - 1;
     const thn_intp rows = p->rows / columns_of(p);
-    char *ptr[THN_KMAXOPS];
-    thn_intp idx[THN_KMAXDIM + 2];
     Launch l = *shared;
-    l.acc = thn_buffer_alloc((size_t)(l.nchunks * blocks_of(p)) * acc_total(p->k));
-    if (!l.acc) {
+    ThnWalk w;
+    l.empty = thn_buffer_alloc((size_t)(l.nchunks * blocks_of(p) + 1) * acc_total(p->k));
+    if (!l.empty) {
         return -1;
     }
-    memcpy(ptr, p->ptr, ops * sizeof(char *));
-    thn_seek(g, nd, r0, ops, ptr, idx);
-    l.row_ptr = ptr;
+    l.acc = l.empty + acc_total(p->k);
+    thn_walk(&w, &p->outer, p->outer.n - 1, n_ops(p->k), p->ptr, r0);
+    l.row_ptr = w.ptr;
+    p->k->fn->part(w.ptr, w.along, 1, 0, 0, l.empty, 0);
     for (thn_intp r = r0; r < r1; r++) {
+        thn_walk_on(&w, r > r0, 1);
         /* With several tasks what is inside is no loop for several threads. */
         columns_of_row(&l, r1 - r0 == rows ? p->work / (double)rows : 0.0);
-        if (r + 1 < r1) {
-            thn_step(g, nd, ops, ptr, idx);
-        }
     }
-    thn_buffer_free(l.acc);
+    thn_buffer_free(l.empty);
     return 0;
 }
 

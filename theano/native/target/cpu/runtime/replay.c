@@ -90,19 +90,13 @@ void thn_run_packed(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
     thn_operands(f, ins, &o);
     const ThnMatrix moving = thn_matrix(t ? o.y : o.x, t), c = thn_matrix(THN_OUT(f, ins, 0), t), z = o.z ? thn_matrix(o.z, t) : c;
     const void *alpha = o.alpha ? o.alpha->data : NULL, *beta = o.beta ? o.beta->data : NULL;
-    if (a->work > THN_GIL_WORK) {
-        Py_BEGIN_ALLOW_THREADS
-        thn_packed_multiply(a->packed, &moving, &z, &c, alpha, beta);
-        Py_END_ALLOW_THREADS
-    } else {
-        thn_packed_multiply(a->packed, &moving, &z, &c, alpha, beta);
-    }
+    THN_WITHOUT_GIL_IF(a->work > THN_GIL_WORK, thn_packed_multiply(a->packed, &moving, &z, &c, alpha, beta));
 }
 
 /* Chooses how the instruction that has just run will be repeated. */
 static void record(ThnFrame *f, const ThnInstr *ins, ThnAgain *a, double work)
 {
-    a->now = a->kind;
+    a->now = kind_of(ins);
     a->work = work;
     if (a->now == THN_REPLAY_VIEW) {
         const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
@@ -126,46 +120,18 @@ static int run_full(ThnProgram *p, ThnFrame *f, const ThnInstr *ins, ThnAgain *a
     if (ins->def->prepare(f, ins) < 0 || (ins->def->execute && thn_execute(f, ins, f->work) < 0)) {
         return thn_fail(p, f, ins);
     }
-    if (f->work > THN_GIL_WORK && PyErr_CheckSignals() < 0) {
-        return -1;
-    }
     record(f, ins, a, f->work);
     return 0;
 }
 
-static void count_run(ThnProgram *p, const ThnInstr *ins, double start)
+/* After an instruction: counts it, and looks at signals if it took long. */
+static int count_run(ThnProgram *p, const ThnInstr *ins, const ThnAgain *a, double start)
 {
-    p->times[ins->index] += thn_now() - start;
-    p->counts[ins->index]++;
-}
-
-int thn_run_first(ThnProgram *p, ThnFrame *f, int keep, size_t *bytes)
-{
-    if (!f->again) {
-        f->again = thn_alloc(sizeof(ThnAgain) * (size_t)p->ninstrs);
-        THN_NEED(f->again);
-        for (int i = 0; i < p->ninstrs; i++) {
-            f->again[i].kind = kind_of(&p->instrs[i]);
-        }
+    if (p->profile) {
+        p->times[ins->index] += thn_now() - start;
+        p->counts[ins->index]++;
     }
-    for (int i = 0; i < p->ninstrs; i++) {
-        const ThnInstr *ins = &p->instrs[i];
-        const double start = p->profile ? thn_now() : 0;
-        THN_TRY(run_full(p, f, ins, &f->again[i]));
-        if (p->profile) {
-            count_run(p, ins, start);
-        }
-        for (int k = 0; k < ins->nout; k++) {
-            const ThnCell *c = THN_OUT(f, ins, k);
-            if (c->buf && c->buf->refs == 1) {
-                *bytes += (size_t)thn_size(c) * (size_t)c->itemsize;
-            }
-        }
-        if (!keep) {
-            thn_drop(f, ins);
-        }
-    }
-    return 0;
+    return a->work > THN_GIL_WORK ? PyErr_CheckSignals() : 0;
 }
 
 /* Whether Python objects see the value: its memory must not be written again. */
@@ -247,42 +213,37 @@ static int run_quickly(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
     return thn_execute(f, ins, a->work) < 0 ? -1 : 1;
 }
 
-int thn_run_again(ThnProgram *p, ThnFrame *f)
+int thn_run_step(ThnProgram *p, ThnFrame *f, int how, size_t *bytes)
 {
     npy_intp before[MOST_OUTPUTS][2 * THN_MAXDIM];
-    int changed = 0;
+    int changed = how != THN_AGAIN;
+    THN_NEED(f->again || (f->again = thn_alloc(sizeof(ThnAgain) * (size_t)p->ninstrs)));
     for (int i = 0; i < p->ninstrs; i++) {
         const ThnInstr *ins = &p->instrs[i];
         ThnAgain *a = &f->again[i];
         const double start = p->profile ? thn_now() : 0;
-        if (!changed) {
-            const int done = run_quickly(f, ins, a);
-            if (done < 0) {
-                return thn_fail(p, f, ins);
-            }
-            if (done) {
-                if (p->profile) {
-                    count_run(p, ins, start);
-                }
-                if (a->work > THN_GIL_WORK && PyErr_CheckSignals() < 0) {
-                    return -1;
-                }
-                continue;
-            }
+        const int done = changed ? 0 : run_quickly(f, ins, a), n = changed ? 0 : thn_least(ins->nout, MOST_OUTPUTS);
+        if (done) {
+            THN_TRY(done < 0 ? thn_fail(p, f, ins) : count_run(p, ins, a, start));
+            continue;
         }
-        const int n = ins->nout < MOST_OUTPUTS ? ins->nout : MOST_OUTPUTS;
         for (int k = 0; k < n; k++) {
             const ThnCell *c = THN_OUT(f, ins, k);
             memcpy(before[k], c->dims, 2 * sizeof(npy_intp) * (size_t)c->ndim); /* strides lie behind dims */
         }
         THN_TRY(run_full(p, f, ins, a));
-        if (p->profile) {
-            count_run(p, ins, start);
-        }
+        THN_TRY(count_run(p, ins, a, start));
         changed |= n < ins->nout;
         for (int k = 0; k < n; k++) {
             const ThnCell *c = THN_OUT(f, ins, k);
             changed |= memcmp(before[k], c->dims, 2 * sizeof(npy_intp) * (size_t)c->ndim) != 0;
+        }
+        for (int k = 0; k < ins->nout && how == THN_ALONE; k++) {
+            const ThnCell *c = THN_OUT(f, ins, k);
+            *bytes += c->buf && c->buf->refs == 1 ? (size_t)(thn_size(c) * c->itemsize) : 0;
+        }
+        if (how == THN_ALONE) {
+            thn_drop(f, ins);
         }
     }
     return 0;

@@ -9,7 +9,6 @@
 #include "vm.h"
 
 typedef struct ThnAgain {
-    int kind;               /* what the instruction allows */
     int now;                /* how the next step repeats it */
     double work;
     ptrdiff_t offset;       /* views: distance from the base's first element */
@@ -19,10 +18,10 @@ typedef struct ThnAgain {
 
 /* Whether a program can be run that way. */
 int thn_replayable(const ThnProgram *p);
-/* A step that prepares everything. It drops nothing if `keep`, and adds the bytes of all new values to `bytes`. */
-int thn_run_first(ThnProgram *p, ThnFrame *f, int keep, size_t *bytes);
-/* A further step; the input cells have the dims and strides that they had in the step before. */
-int thn_run_again(ThnProgram *p, ThnFrame *f);
+/* A step: THN_AGAIN repeats what the one before did, whose input cells had the same dims and strides; the others prepare everything,
+ * and THN_ALONE drops the values that nobody needs any more, the bytes of which are added to `bytes`. */
+enum { THN_ALONE, THN_KEEP, THN_AGAIN };
+int thn_run_step(ThnProgram *p, ThnFrame *f, int how, size_t *bytes);
 /* Whether the instruction can be repeated as it was recorded: the values lie where they lay, and nobody sees them. */
 int thn_repeats(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a);
 /* Whether a product overwrites its first operand. */
@@ -40,20 +39,25 @@ void thn_run_packed(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a);
 /* Forgets what was prepared for further steps. */
 void thn_replay_end(ThnProgram *p, ThnFrame *f);
 
-/* The place of a cell's value, which moves from step to step by `stride` bytes, and from the last of `len` rows to `first` (NULL:
- * it never comes to the last). */
+/* A cell whose value lies in one row after the other, at `first` again after the last of `len`. */
 typedef struct ThnMover {
     ThnCell *cell;
     char *first;
     npy_intp stride, row, len;
 } ThnMover;
 
+static inline char *thn_place(const ThnMover *m)
+{
+    return m->first + m->row * m->stride;
+}
+
 typedef struct ThnSteady ThnSteady;
 
 /* After a step that has kept all values: the further ones as a list of calls. `movers` are the cells whose places move by themselves;
- * the values of `ends` must be made in the places of the last `nends` of them. NULL, without an exception: not possible, or out of
- * memory. */
-ThnSteady *thn_steady(ThnProgram *p, ThnFrame *f, ThnMover *movers, int n, ThnCell *const *ends, int nends, ThnCell *condition);
+ * the values of `ends` must be made in the places of the last `nends` of them. work: estimated ns of a step. NULL, without an
+ * exception: not possible, or out of memory. */
+ThnSteady *thn_steady(ThnProgram *p, ThnFrame *f, ThnMover *movers, int n, ThnCell *const *ends, int nends, ThnCell *condition,
+                      double *work);
 /* Runs up to n steps, till the condition holds: then `*stop` is set. -1: the step after `*done` of them has failed. Movers and
  * cells are as after the last step. */
 int thn_steady_run(ThnSteady *s, npy_intp n, npy_intp *done, int *stop);

@@ -3,10 +3,11 @@
 #ifndef THN_SCAN_H
 #define THN_SCAN_H
 
-#include "vm.h"
+#include "replay.h"
 
 typedef struct {
     int ntaps, nouts, inplace, whole;
+    int tap;                      /* the first of its taps */
     int first;                    /* minus the least tap: rows of initial values */
     int last;                     /* the greatest tap */
     int *taps, *slices;
@@ -28,7 +29,6 @@ typedef struct {
     Rec *recs;
     Out *outs;
     int products;                 /* the inner program multiplies matrices */
-    int single;                   /* the inner program is one elementwise kernel: the number of its outputs, or 0 */
 } Scan;
 
 /* A recurrent buffer or other output while the loop runs. */
@@ -39,30 +39,30 @@ typedef struct {
     int ndim, dense;              /* of a row */
 } Buf;
 
-/* A row that moves with the steps. */
-typedef struct {
-    ThnCell *cell;
-    int buf;
-    npy_intp at;
-} Row;
-
 typedef struct {
     Buf *bufs;
-    Row *taps, *rows;
-    ThnCell **seqs;
-    npy_intp *seq_stride;
-    char **lent;                  /* for each row the place its cell was last bound to */
+    int nmovers;                  /* elements of sequences, then taps, then the rows that outputs go to */
+    ThnMover *movers, *taps, *rows;
+    ThnCell **made;               /* for each row the value that goes there */
+    char **lent;                  /* the place its cell was last bound to */
+    char *bound;                  /* and whether it is made there */
 } Run;
+
+/* A row of a buffer, which moves; that of a single one stays where it is. */
+static inline ThnMover thn_scan_mover(ThnCell *c, const Buf *b, npy_intp row)
+{
+    return b->len == 1 ? (ThnMover){c, b->cell->data, 0, 0, NPY_MAX_INTP} : (ThnMover){c, b->cell->data, b->stride, row, b->len};
+}
 
 /* Memory (scan_buffers.c). */
 /* Gives output `i` the memory of its recurrent buffer: the input's own where it may be overwritten. */
 int thn_scan_take_buffer(ThnFrame *f, const ThnInstr *ins, const Scan *s, int i, npy_intp steps, Buf *b);
 /* Makes the buffers of outputs that are not recurrent: the first step tells the dims of a value. */
-int thn_scan_new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g);
+int thn_scan_new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run);
 /* Lends a row to an input cell of the inner program. */
 int thn_scan_lend(ThnFrame *f, ThnCell *c, char *data, const npy_intp *dims, const npy_intp *strides, const char *what, int i);
 /* Lets an input cell of the inner program see an argument that is the same in all steps. */
-int thn_scan_share(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from);
+int thn_scan_share(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from, int i);
 /* A shared value's cell of the inner program gets a copy; `*same` is cleared if its memory changed. */
 int thn_scan_copy_shared(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from, int *same);
 /* Outputs of a loop without steps. */
@@ -71,7 +71,6 @@ int thn_scan_no_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run,
 int thn_scan_finish(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g, npy_intp steps, npy_intp done);
 
 /* Runs up to `steps` steps; `*done` counts them (scan_steps.c). */
-int thn_scan_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g, char *bound, npy_intp steps,
-                   npy_intp *done);
+int thn_scan_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g, npy_intp steps, npy_intp *done);
 
 #endif

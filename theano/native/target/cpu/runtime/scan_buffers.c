@@ -48,13 +48,9 @@ int thn_scan_take_buffer(ThnFrame *f, const ThnInstr *ins, const Scan *s, int i,
     return 0;
 }
 
-int thn_scan_lend(ThnFrame *f, ThnCell *c, char *data, const npy_intp *dims, const npy_intp *strides, const char *what, int i)
+/* Whether the dims of an inner input are those that it was made for. */
+static int check_dims(ThnFrame *f, const ThnCell *c, const char *what, int i)
 {
-    memcpy(c->dims, dims, sizeof(npy_intp) * (size_t)c->ndim);
-    memcpy(c->strides, strides, sizeof(npy_intp) * (size_t)c->ndim);
-    thn_cell_release(c);
-    c->data = data;
-    c->flags |= THN_CELL_SET;
     for (int d = 0; d < c->ndim; d++) {
         THN_FAIL_IF(f, (c->bcast >> d & 1) && c->dims[d] != 1, PyExc_TypeError,
                     "scan: dimension %d of a value of %s %d must be 1, it is %lld", d, what, i, (long long)c->dims[d]);
@@ -62,14 +58,20 @@ int thn_scan_lend(ThnFrame *f, ThnCell *c, char *data, const npy_intp *dims, con
     return 0;
 }
 
-int thn_scan_share(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from)
+int thn_scan_lend(ThnFrame *f, ThnCell *c, char *data, const npy_intp *dims, const npy_intp *strides, const char *what, int i)
+{
+    memcpy(c->dims, dims, sizeof(npy_intp) * (size_t)c->ndim);
+    memcpy(c->strides, strides, sizeof(npy_intp) * (size_t)c->ndim);
+    thn_cell_release(c);
+    c->data = data;
+    c->flags |= THN_CELL_SET;
+    return check_dims(f, c, what, i);
+}
+
+int thn_scan_share(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from, int i)
 {
     THN_TRY(thn_out_alias(g, to, from));
-    for (int d = 0; d < to->ndim; d++) {
-        THN_FAIL_IF(f, (to->bcast >> d & 1) && to->dims[d] != 1, PyExc_TypeError, "scan: dimension %d of an argument must be 1, it is %lld",
-                    d, (long long)to->dims[d]);
-    }
-    return 0;
+    return check_dims(f, to, "argument", i);
 }
 
 /* A shared value's cell of the inner program holds a copy: the step writes a new value while it reads the old one, or over it. */
@@ -98,26 +100,29 @@ int thn_scan_copy_shared(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from, i
 
 /* The buffers of outputs that are not recurrent, of `rows` values, or (-1) as many as are asked for, as a step has made them; where
  * none could be made, without elements. */
-static int new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g, npy_intp rows, int known)
+static int new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, npy_intp rows, int known)
 {
     for (int i = 0; i < s->given.nnit; i++) {
         const ThnCell *len = THN_IN(f, ins, 1 + s->given.nseq + s->nrec + s->given.nshared + i);
-        const ThnCell *v = &g->cells[s->outs[s->nrows - s->given.nnit + i].cell];
+        const int row = s->nrows - s->given.nnit + i;
+        const ThnCell *v = run->made[row];
         ThnCell *out = THN_OUT(f, ins, s->nrec + i);
+        Buf *b = &run->bufs[s->nrec + i];
         npy_intp dims[THN_MAXDIM];
         dims[0] = rows < 0 ? (npy_intp)thn_scalar_int(len) : rows;
         for (int d = 1; d < out->ndim; d++) {
             dims[d] = known ? v->dims[d - 1] : out->bcast >> d & 1;
         }
         THN_TRY(thn_out_alloc(f, out, dims));
-        look_at(&run->bufs[s->nrec + i], out);
+        look_at(b, out);
+        run->rows[row] = thn_scan_mover(run->rows[row].cell, b, 0);
     }
     return 0;
 }
 
-int thn_scan_new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g)
+int thn_scan_new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run)
 {
-    return new_buffers(f, ins, s, run, g, -1, 1);
+    return new_buffers(f, ins, s, run, -1, 1);
 }
 
 /* ---- the end */
@@ -201,7 +206,7 @@ int thn_scan_no_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run,
         return 0;
     }
     for (int k = 0; k < s->given.nseq && known; k++) {
-        known = zero_row(g, run->seqs[k], THN_IN(f, ins, 1 + k)->dims + 1) == 0;
+        known = zero_row(g, run->movers[k].cell, THN_IN(f, ins, 1 + k)->dims + 1) == 0;
     }
     input = s->given.nseq;
     for (int i = 0; i < s->nrec; i++) {
@@ -216,5 +221,5 @@ int thn_scan_no_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run,
         PyErr_Clear();
         known = 0;
     }
-    return new_buffers(f, ins, s, run, g, 0, known);
+    return new_buffers(f, ins, s, run, 0, known);
 }

@@ -6,6 +6,7 @@
 #include "row_product.h"
 
 #define FIXED (-1)
+#define FEW_ROWS 8
 
 typedef struct {
     int root;               /* the mover that the place follows, or FIXED */
@@ -32,6 +33,7 @@ struct ThnSteady {
     ThnProgram *program;
     ThnFrame *frame;
     int nmovers, ncalls, nlinks;
+    thn_intp *rows;         /* several steps are rows of the only call's kernel, this far apart in each operand; NULL: they are not */
     const ThnCell *condition;
     ThnMover *movers;       /* the caller's */
     char **now;             /* where each is */
@@ -167,7 +169,28 @@ static int add_call(ThnSteady *s, const ThnInstr *ins, const ThnAgain *a)
     return 1;
 }
 
-ThnSteady *thn_steady(ThnProgram *p, ThnFrame *f, ThnMover *movers, int n, ThnCell *const *ends, int nends, ThnCell *condition)
+/* Where a step is one row of an elementwise kernel, a call of it takes as many steps as follow one another in memory, unless they
+ * are few. */
+static void find_rows(ThnSteady *s, thn_intp *rows)
+{
+    const Call *call = s->calls;
+    const ThnInstr *ins = call->ins;
+    if (s->ncalls != 1 || s->condition || call->kind != CALL_DIRECT || call->plan->mode != RUN_ELEM || call->plan->n1 != 1) {
+        return;
+    }
+    s->rows = rows;
+    for (int m = 0; m < s->nmovers; m++) {
+        s->rows = s->movers[m].len < FEW_ROWS ? NULL : s->rows;
+    }
+    for (int op = 0; op < ins->nin + ins->nout; op++) {
+        const ThnCell *c = op < ins->nin ? THN_IN(s->frame, ins, op) : THN_OUT(s->frame, ins, op - ins->nin);
+        const int root = place_of(s, c).root;
+        rows[op] = root == FIXED ? 0 : s->movers[root].stride;
+    }
+}
+
+ThnSteady *thn_steady(ThnProgram *p, ThnFrame *f, ThnMover *movers, int n, ThnCell *const *ends, int nends, ThnCell *condition,
+                      double *work)
 {
     size_t operands = 0;
     for (int i = 0; i < p->ninstrs; i++) {
@@ -178,7 +201,7 @@ ThnSteady *thn_steady(ThnProgram *p, ThnFrame *f, ThnMover *movers, int n, ThnCe
         operands += (size_t)(p->instrs[i].nin + p->instrs[i].nout);
     }
     const size_t bytes = sizeof(ThnSteady) + (size_t)n * sizeof(char *) + (size_t)p->ncells * sizeof(Place)
-                         + (size_t)p->ninstrs * sizeof(Call) + (operands + 1) * sizeof(Link);
+                         + (size_t)p->ninstrs * sizeof(Call) + (operands + 1) * (sizeof(Link) + sizeof(thn_intp));
     ThnSteady *s = thn_alloc(bytes);
     if (!s) {
         PyErr_Clear();
@@ -193,14 +216,16 @@ ThnSteady *thn_steady(ThnProgram *p, ThnFrame *f, ThnMover *movers, int n, ThnCe
         s->places[c] = (Place){FIXED, 0};
     }
     int known = 1;
+    *work = 0;
     for (int m = 0; m < n; m++) {
         const ThnMover *v = &movers[m];
         s->now[m] = v->cell->data;
         put_place(s, v->cell, (Place){m, 0}, 0);
-        known &= !v->first || v->cell->data == v->first + v->row * v->stride;
+        known &= v->cell->data == thn_place(v);
     }
     for (int i = 0; i < p->ninstrs && known; i++) {
         known = add_call(s, &p->instrs[i], &f->again[i]);
+        *work += f->again[i].work;
     }
     for (int k = 0; k < nends && known; k++) {
         const Place place = place_of(s, ends[k]);
@@ -213,7 +238,39 @@ ThnSteady *thn_steady(ThnProgram *p, ThnFrame *f, ThnMover *movers, int n, ThnCe
         thn_free(s);
         return NULL;
     }
+    find_rows(s, (thn_intp *)(s->now + n));
     return s;
+}
+
+/* Moves all that moves, and the addresses that follow. */
+static void move(const ThnSteady *s)
+{
+    for (int m = 0; m < s->nmovers; m++) {
+        ThnMover *v = &s->movers[m];
+        s->now[m] += v->stride;
+        if (++v->row == v->len) {
+            v->row = 0;
+            s->now[m] = v->first;
+        }
+    }
+    for (const Link *link = s->links, *end = link + s->nlinks; link < end; link++) {
+        *link->to = *link->from + link->offset;
+    }
+}
+
+/* Runs this step and up to n - 1 more, to the last of which all is moved. How many they were. */
+static npy_intp run_rows(const ThnSteady *s, npy_intp n)
+{
+    const ThnPlan *plan = s->calls->plan;
+    for (int m = 0; m < s->nmovers; m++) {
+        n = thn_least(n, s->movers[m].len - s->movers[m].row);
+    }
+    plan->k->fn->elem(plan->ptr, s->rows, n, plan->n0);
+    for (int m = 0; m < s->nmovers; m++) {
+        s->movers[m].row += n - 1;
+        s->now[m] += (n - 1) * s->movers[m].stride;
+    }
+    return n;
 }
 
 /* The instruction that fails, or NULL. */
@@ -238,16 +295,10 @@ int thn_steady_run(ThnSteady *s, npy_intp n, npy_intp *done, int *stop)
     const ThnInstr *failed = NULL;
     npy_intp t = 0;
     while (t < n && !*stop) {
-        for (int m = 0; m < s->nmovers; m++) {
-            ThnMover *v = &s->movers[m];
-            s->now[m] += v->stride;
-            if (++v->row == v->len) {
-                v->row = 0;
-                s->now[m] = v->first;
-            }
-        }
-        for (const Link *link = s->links, *end = link + s->nlinks; link < end; link++) {
-            *link->to = *link->from + link->offset;
+        move(s);
+        if (s->rows) {
+            t += run_rows(s, n - t);
+            continue;
         }
         failed = run_calls(s);
         if (failed) {

@@ -120,28 +120,24 @@ void thn_load_run(const Dims *g, char **ptr, npy_intp *at, npy_intp n, ThnInner 
 
 void thn_rows_open(ThnRows *r, const ThnTable *t, int how, const npy_intp *dims, const npy_intp *strides)
 {
-    int one_run = 1;
+    Dims g = {0, r->dims, r->strides[0], THN_MAXDIM};
     r->typenum = t->array->typenum;
     r->how = how;
     r->item = r->bytes = t->array->itemsize;
     r->inner = how == THN_ADD ? thn_add_inner(r->typenum) : NULL;
-    r->rest = 0;
-    for (int i = t->rest - 1; i >= 0; i--) {
-        if (dims[i] == 1) {
-            continue;
-        }
-        one_run = one_run && t->rest_strides[i] == r->bytes && strides[i] == r->bytes;
-        if (one_run || dims[i] == 0) {
-            r->bytes *= dims[i];
-            continue;
-        }
-        memmove(r->dims + 1, r->dims, sizeof(npy_intp) * (size_t)r->rest);
-        for (int op = 0; op < 2; op++) {
-            memmove(r->strides[op] + 1, r->strides[op], sizeof(npy_intp) * (size_t)r->rest);
-            r->strides[op][0] = (op ? strides : t->rest_strides)[i];
-        }
-        r->dims[0] = dims[i];
-        r->rest++;
+    for (int i = 0; i < t->rest; i++) {
+        r->bytes *= dims[i] > 0;
+        r->dims[g.n] = dims[i];
+        r->strides[0][g.n] = t->rest_strides[i];
+        r->strides[1][g.n] = strides[i];
+        g.n += dims[i] != 1;
+    }
+    thn_merge_dims(&g, 2);
+    const int last = g.n - 1;
+    r->rest = g.n;
+    if (last >= 0 && r->strides[0][last] == r->item && r->strides[1][last] == r->item) {
+        r->bytes *= r->dims[last];
+        r->rest = last;
     }
 }
 
@@ -158,65 +154,65 @@ __attribute__((always_inline)) static inline void copy_runs(npy_intp bytes, int 
     }
 }
 
-#define COPY_RUNS(WRITE)                                                                       \
-    switch (bytes) {                                                                           \
-    case 8: copy_runs(8, WRITE, x, offsets, NULL, n, other, step); break;                      \
-    case 16: copy_runs(16, WRITE, x, offsets, NULL, n, other, step); break;                    \
-    case 32: copy_runs(32, WRITE, x, offsets, NULL, n, other, step); break;                    \
-    case 64: copy_runs(64, WRITE, x, offsets, NULL, n, other, step); break;                    \
-    default: copy_runs(bytes, WRITE, x, offsets, NULL, n, other, step);                        \
-    }
+#define COPY_RUNS(BYTES)                                                                       \
+        if (r->how == THN_READ) {                                                              \
+            copy_runs(BYTES, 0, x, offsets, NULL, n, other, step);                             \
+        } else {                                                                               \
+            copy_runs(BYTES, 1, x, offsets, NULL, n, other, step);                             \
+        }                                                                                      \
+        return;
 
 #define SHORT 32 /* elements of a row for which a call is not worth it */
-#define ADD_SHORT(T)                                                                           \
+#define ADD_EACH(T, LENGTH, PLACE)                                                             \
     for (npy_intp i = 0; i < n; i++) {                                                         \
         T *to = (T *)(x + offsets[i]);                                                         \
-        const T *from = (const T *)(other + (places ? places[i] : i) * step);                  \
-        for (npy_intp e = 0; e < length; e++) {                                                \
+        const T *from = (const T *)(other + (PLACE) * step);                                   \
+        for (npy_intp e = 0; e < LENGTH; e++) {                                                \
             to[e] += from[e];                                                                  \
         }                                                                                      \
-    }                                                                                          \
-    return;
+    }
+#define ADD_RUNS(TYPENUM, T)                                                                   \
+    case TYPENUM:                                                                              \
+        if (places) {                                                                          \
+            ADD_EACH(T, length, places[i])                                                     \
+        } else if (length == 1) {                                                              \
+            ADD_EACH(T, 1, i)                                                                  \
+        } else {                                                                               \
+            ADD_EACH(T, length, i)                                                             \
+        }                                                                                      \
+        return;
 
-/* Runs, `places` (NULL: all in their order) apart in the other array. */
+/* Runs, in their order, so that those that are added to the same place are summed; `places` (NULL: one after the other) apart in the
+ * other array. */
 static void move_runs(const ThnRows *r, char *x, const npy_intp *offsets, const npy_intp *places, npy_intp n, char *other,
                       npy_intp step)
 {
     const npy_intp bytes = r->bytes, length = bytes / r->item;
-    if (r->inner) {
-        if (length <= SHORT && r->typenum == NPY_FLOAT) {
-            ADD_SHORT(float)
+    if (!r->inner) {
+        switch (places ? 0 : bytes) {
+        case 0: copy_runs(bytes, r->how != THN_READ, x, offsets, places, n, other, step); return;
+        case 1: COPY_RUNS(1)
+        case 2: COPY_RUNS(2)
+        case 4: COPY_RUNS(4)
+        case 8: COPY_RUNS(8)
+        case 16: COPY_RUNS(16)
+        case 32: COPY_RUNS(32)
+        case 64: COPY_RUNS(64)
+        default: COPY_RUNS(bytes)
         }
-        if (length <= SHORT && r->typenum == NPY_DOUBLE) {
-            ADD_SHORT(double)
-        }
-        for (npy_intp i = 0; i < n; i++) {
-            if (i + THN_AHEAD < n) {
-                thn_fetch(x + offsets[i + THN_AHEAD], bytes);
-            }
-            r->inner(length, x + offsets[i], r->item, other + (places ? places[i] : i) * step, r->item);
-        }
-        return;
     }
-    if (places) {
-        copy_runs(bytes, r->how != THN_READ, x, offsets, places, n, other, step);
-    } else if (r->how == THN_READ) {
-        COPY_RUNS(0)
-    } else {
-        COPY_RUNS(1)
+    switch (length <= SHORT ? r->typenum : NPY_NOTYPE) {
+        ADD_RUNS(NPY_FLOAT, float)
+        ADD_RUNS(NPY_DOUBLE, double)
+        ADD_RUNS(NPY_INT32, uint32_t)
+        ADD_RUNS(NPY_INT64, uint64_t)
+    default: break;
     }
-}
-
-static void move_run(const ThnRows *r, char *x, const npy_intp *offsets, npy_intp n, char *other, npy_intp step)
-{
-    if (r->bytes > r->item) {
-        move_runs(r, x, offsets, NULL, n, other, step);
-    } else if (r->how == THN_READ) {
-        thn_read_items((int)r->item, x, offsets, n, other, step);
-    } else if (r->how == THN_WRITE) {
-        thn_write_items((int)r->item, x, offsets, n, other, step);
-    } else {
-        thn_add_items(r->typenum, x, offsets, n, other, step);
+    for (npy_intp i = 0; i < n; i++) {
+        if (i + THN_AHEAD < n) {
+            thn_fetch(x + offsets[i + THN_AHEAD], bytes);
+        }
+        r->inner(length, x + offsets[i], r->item, other + (places ? places[i] : i) * step, r->item);
     }
 }
 
@@ -226,7 +222,7 @@ void thn_rows_move(const ThnRows *r, char *x, const npy_intp *offsets, npy_intp 
         return;
     }
     if (r->rest == 0) {
-        move_run(r, x, offsets, n, other, step);
+        move_runs(r, x, offsets, NULL, n, other, step);
         return;
     }
     if (n < FEW && r->bytes == r->item) {
@@ -247,7 +243,7 @@ void thn_rows_move(const ThnRows *r, char *x, const npy_intp *offsets, npy_intp 
         around *= r->dims[i];
     }
     for (; around > 0; around--) {
-        move_run(r, ptr[0], offsets, n, ptr[1], step);
+        move_runs(r, ptr[0], offsets, NULL, n, ptr[1], step);
         thn_step(&g, g.n, 2, ptr, at);
     }
 }
@@ -362,7 +358,7 @@ static npy_intp split(Walk *w)
         return (r->dims[0] + w->slice - 1) / w->slice;
     }
     for (int k = 0; k < w->t->n; k++) {
-        const npy_intp stride = w->t->stride[k], bytes = w->t->size[k] * (stride < 0 ? -stride : stride);
+        const npy_intp bytes = w->t->size[k] * thn_magnitude(w->t->stride[k]);
         reach = bytes > reach ? bytes : reach;
     }
     if (!r->rest && (w->kinds = thn_page_kinds(reach, most)) > 1) {

@@ -69,7 +69,7 @@ static int set_constants(ThnProgram *p, ThnFrame *f)
 {
     for (int i = 0; i < p->nconstants; i++) {
         ThnCell *c = &f->cells[p->constants[i].cell];
-        THN_TRY(thn_unbox(f, c, p->constants[i].value));
+        THN_TRY(thn_unbox(f, c, p->constants[i].held));
         c->flags |= THN_CELL_CONST;
     }
     return 0;
@@ -84,19 +84,17 @@ ThnFrame *thn_frame_get(ThnProgram *p)
         f->err_type = NULL;
         return f;
     }
-    f = thn_alloc(sizeof *f);
+    /* All that it consists of is one block. */
+    const size_t cells = (size_t)p->ncells, instrs = (size_t)p->ninstrs, tail = (size_t)(p->end - p->tail_start);
+    f = thn_alloc(sizeof *f + cells * sizeof(ThnCell) + instrs * sizeof(ThnScratch) + (size_t)p->arena_size * sizeof(npy_intp)
+                  + (tail + (size_t)p->nundo) * sizeof(int));
     THN_NULL_UNLESS(f);
     f->prog = p;
-    f->cells = thn_alloc(sizeof(ThnCell) * (size_t)p->ncells);
-    f->dims_arena = thn_alloc(sizeof(npy_intp) * (size_t)p->arena_size);
-    f->scratch = thn_alloc(sizeof(ThnScratch) * (size_t)p->ninstrs);
-    int tail = p->end - p->tail_start;
-    f->tail_order = thn_alloc(sizeof(int) * (size_t)tail);
-    f->undo = thn_alloc(sizeof(int) * (size_t)p->nundo);
-    if (!f->cells || !f->dims_arena || !f->scratch || !f->tail_order || !f->undo) {
-        thn_frame_destroy(p, f);
-        return NULL;
-    }
+    f->cells = (ThnCell *)(f + 1);
+    f->scratch = (ThnScratch *)(f->cells + cells);
+    npy_intp *dims = (npy_intp *)(f->scratch + instrs);
+    f->tail_order = (int *)(dims + p->arena_size);
+    f->undo = f->tail_order + tail;
     for (int i = 0; i < p->ncells; i++) {
         ThnCell *c = &f->cells[i];
         const ThnCellSpec *s = &p->cells[i];
@@ -105,7 +103,7 @@ ThnFrame *thn_frame_get(ThnProgram *p)
         c->typenum = s->typenum;
         c->itemsize = s->itemsize;
         c->bcast = s->bcast;
-        c->dims = f->dims_arena + s->dims_offset;
+        c->dims = dims + s->dims_offset;
         c->strides = c->dims + s->ndim;
     }
     if (set_constants(p, f) < 0) {
@@ -117,19 +115,14 @@ ThnFrame *thn_frame_get(ThnProgram *p)
 
 void thn_frame_destroy(ThnProgram *p, ThnFrame *f)
 {
-    for (int i = 0; f->cells && i < p->ncells; i++) {
+    for (int i = 0; i < p->ncells; i++) {
         thn_cell_release(&f->cells[i]);
     }
-    for (int i = 0; f->scratch && i < p->ninstrs; i++) {
+    for (int i = 0; i < p->ninstrs; i++) {
         thn_free(f->scratch[i].ptr);
     }
-    thn_free(f->cells);
-    thn_free(f->dims_arena);
-    thn_free(f->scratch);
     thn_replay_free(p, f);
     thn_free(f->dests);
-    thn_free(f->tail_order);
-    thn_free(f->undo);
     thn_free(f);
 }
 
@@ -255,34 +248,41 @@ void thn_drop(ThnFrame *f, const ThnInstr *ins)
     }
 }
 
+enum { PREPARE = 1, EXECUTE = 2 };
+
+static inline int run_instr(ThnProgram *p, ThnFrame *f, const ThnInstr *ins, int parts)
+{
+    const ThnOpDef *def = ins->def;
+    const int profile = p->profile;
+    const double start = profile ? thn_now() : 0;
+    if (parts & PREPARE) {
+        f->work = 0;
+        f->next = ins->index + 1;
+        if (def->prepare(f, ins) < 0) {
+            return thn_fail(p, f, ins);
+        }
+    }
+    if ((parts & EXECUTE) && def->execute && thn_execute(f, ins, f->work) < 0) {
+        return thn_fail(p, f, ins);
+    }
+    if (profile) {
+        p->times[ins->index] += thn_now() - start;
+        p->counts[ins->index] += parts & EXECUTE ? 1 : 0;
+    }
+    return 0;
+}
+
 static int run_tail(ThnProgram *p, ThnFrame *f)
 {
     int n = 0;
-    const int profile = p->profile;
     for (int i = p->tail_start; i < p->end; i = f->next) {
-        const ThnInstr *ins = &p->instrs[i];
-        double start = profile ? thn_now() : 0;
-        f->work = 0;
-        f->next = i + 1;
-        if (ins->def->prepare(f, ins) < 0) {
-            return thn_fail(p, f, ins);
-        }
+        THN_TRY(run_instr(p, f, &p->instrs[i], PREPARE));
         f->scratch[i].work = f->work;
         f->tail_order[n++] = i;
-        if (profile) {
-            p->times[i] += thn_now() - start;
-        }
     }
     for (int k = 0; k < n; k++) {
-        const ThnInstr *ins = &p->instrs[f->tail_order[k]];
-        double start = profile ? thn_now() : 0;
-        if (ins->def->execute && thn_execute(f, ins, f->scratch[ins->index].work) < 0) {
-            return thn_fail(p, f, ins);
-        }
-        if (profile) {
-            p->times[ins->index] += thn_now() - start;
-            p->counts[ins->index]++;
-        }
+        f->work = f->scratch[f->tail_order[k]].work;
+        THN_TRY(run_instr(p, f, &p->instrs[f->tail_order[k]], EXECUTE));
     }
     for (int k = 0; k < n; k++) {
         thn_drop(f, &p->instrs[f->tail_order[k]]);
@@ -309,21 +309,11 @@ static int run_all(ThnProgram *p, ThnFrame *f)
 {
     int since_check = 0;
     const int profile = p->profile;
-    const double call_start = profile ? thn_now() : 0;
+    const double start = profile ? thn_now() : 0;
     for (int i = 0; i < p->tail_start; i = f->next) {
         const ThnInstr *ins = &p->instrs[i];
-        const ThnOpDef *def = ins->def;
-        double start = profile ? thn_now() : 0;
-        f->work = 0;
-        f->next = i + 1;
-        if (def->prepare(f, ins) < 0 || (def->execute && thn_execute(f, ins, f->work) < 0)) {
-            return thn_fail(p, f, ins);
-        }
+        THN_TRY(run_instr(p, f, ins, PREPARE | EXECUTE));
         thn_drop(f, ins);
-        if (profile) {
-            p->times[i] += thn_now() - start;
-            p->counts[i]++;
-        }
         if (f->work > THN_GIL_WORK || ++since_check >= SIGNAL_CHECK_EVERY) {
             since_check = 0;
             if (PyErr_CheckSignals() < 0) {
@@ -335,7 +325,7 @@ static int run_all(ThnProgram *p, ThnFrame *f)
         return -1;
     }
     if (profile) {
-        p->call_time += thn_now() - call_start;
+        p->call_time += thn_now() - start;
     }
     p->call_count++;
     return 0;

@@ -47,22 +47,13 @@ typedef struct ThnCellSpec {
     npy_intp dims_offset; /* into the frame's arena */
 } ThnCellSpec;
 
-typedef struct ThnInput {
+/* A cell and what it is filled from or emptied into: a constant's value, or a one-element list (of an output perhaps None). */
+typedef struct ThnSlot {
     int cell;
-    int destroyed;        /* the program may write into it: read-only arrays are copied first */
-    PyObject *storage;    /* one-element list */
-} ThnInput;
-
-typedef struct ThnConstant {
-    int cell;
-    PyObject *value;
-} ThnConstant;
-
-typedef struct ThnOutput {
-    int cell;
-    int is_update;        /* its storage is not written: the value goes to the updated input */
-    PyObject *storage;    /* one-element list or NULL */
-} ThnOutput;
+    int flag;             /* inputs: the program may write into it, so read-only arrays are copied first; outputs: the list is not
+                           * written, the value goes to the updated input */
+    PyObject *held;
+} ThnSlot;
 
 /* A lock that its owner may take again; the GIL is released while waiting. Whatever other threads hold is free in a forked
  * child. */
@@ -85,9 +76,7 @@ typedef struct ThnProgram {
     npy_intp arena_size;
     ThnCellSpec *cells;
     ThnInstr *instrs;
-    ThnInput *inputs;
-    ThnConstant *constants;
-    ThnOutput *outputs;
+    ThnSlot *inputs, *constants, *outputs;
     ThnUpdate *updates;
     PyObject *on_error;
     PyObject *dict;
@@ -110,8 +99,7 @@ extern PyTypeObject *thn_FastCallType;
 /* The integers of a sequence, all of least ... limit - 1, in memory to be freed; -1 with a Python error that names `who` and `what`. */
 int thn_parse_ints(PyObject *seq, int **out, int *n, long least, long limit, const char *who, const char *what);
 
-/* Frames. A call is: thn_frame_get, fill the input cells with thn_unbox (or scalars), thn_run, box the outputs,
- * thn_commit, thn_frame_put. */
+/* Frames: what changes during a call. */
 ThnFrame *thn_frame_get(ThnProgram *p);
 void thn_frame_put(ThnProgram *p, ThnFrame *f);
 void thn_frame_destroy(ThnProgram *p, ThnFrame *f);
@@ -119,8 +107,6 @@ void thn_frame_destroy(ThnProgram *p, ThnFrame *f);
 int thn_run(ThnProgram *p, ThnFrame *f);
 /* After a failure: puts back what guarded instructions have overwritten, the last first. The Python exception stays. */
 void thn_undo(ThnProgram *p, ThnFrame *f);
-/* Loads inputs from values[k] (NULL or None: the storage list). values may be NULL. */
-int thn_load_inputs(ThnProgram *p, ThnFrame *f, PyObject *const *values);
 /* Loads input i from `v` (NULL or None: the storage list). */
 int thn_load_input(ThnProgram *p, ThnFrame *f, int i, PyObject *v);
 /* Lets the cell see the memory of an array whose dtype, rank and layout were checked. */
@@ -161,6 +147,28 @@ void thn_locks_init(void);
 void thn_unlock(ThnLock *lock);
 /* Boxes all outputs into `out` (noutputs new references), then does the updates. Nothing happens on failure. */
 int thn_finish(ThnProgram *p, ThnFrame *f, PyObject **out);
+
+/* A call: `load` fills the input cells of a frame from `what`, `out` gets the outputs. 1; -1: Python error, nothing has changed; or
+ * what `load` returns if that is not 1. */
+static inline int thn_call(ThnProgram *p, int (*load)(ThnProgram *p, ThnFrame *f, const void *what), const void *what, PyObject **out)
+{
+    if (p->serialise && thn_lock(&p->lock) < 0) {
+        return -1;
+    }
+    int r = -1;
+    ThnFrame *f = thn_frame_get(p);
+    if (f) {
+        r = load(p, f, what);
+        if (r > 0 && (thn_run(p, f) < 0 || thn_finish(p, f, out) < 0)) {
+            r = -1;
+        }
+        thn_frame_put(p, f);
+    }
+    if (p->serialise) {
+        thn_unlock(&p->lock);
+    }
+    return r;
+}
 
 /* The kernel of a Python object of type Kernel; NULL + TypeError. */
 const struct ThnKernel *thn_kernel_of(PyObject *o);
