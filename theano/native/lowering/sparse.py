@@ -286,7 +286,7 @@ def _is_none(bound: Any) -> bool:
 
 @lowers(GetItem2d)
 def lower_get_item_2d(builder: ProgramBuilder, node: Apply) -> None:
-    """Rows of a csr matrix, columns of a csc one. Indices are views; values, which others may overwrite, are not."""
+    """Rows of a csr matrix, columns of a csc one."""
     x, *bounds = node.inputs
     _require_format(x)
     (start, stop, step), rest = (bounds[3:], bounds[:3]) if _is_csc(x) else (bounds[:3], bounds[3:])
@@ -297,12 +297,9 @@ def lower_get_item_2d(builder: ProgramBuilder, node: Apply) -> None:
         builder.constant(np.array(otherwise)) if _is_none(bound) else builder.cell(bound)
         for bound, otherwise in ((start, 0), (stop, np.iinfo("int64").max))
     ]
-    whole_parts = _parts(builder, x)
-    parts = _new_parts(builder, x.type.dtype)
-    builder.emit(vm.SparseSlice(_is_csc(x)), [whole_parts.values, *whole_parts.places, *cells], parts)
-    own = builder.temporary(x.type.dtype, (False,))
-    builder.emit(vm.Copy(), [parts.values], [own])
-    _give(builder, node, parts._replace(values=own), fresh=False)
+    whole_parts, parts = _parts(builder, x), _new_parts(builder, x.type.dtype)
+    builder.emit(vm.SparseSlice(_is_csc(x)), [*whole_parts.places, whole_parts.values, *cells], parts)
+    _give(builder, node, parts, fresh=True)
 
 
 @lowers(GetItemList)
