@@ -19,7 +19,7 @@ static int cholesky_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static void fill_nan(int letter, char *p, npy_intp n)
 {
-    const npy_intp count = letter >= THN_C ? 2 * n : n, real = letter & 1 ? 8 : 4;
+    const npy_intp count = letter >= THN_C ? 2 * n : n, real = thn_real_size(letter);
     for (npy_intp i = 0; i < count; i++) {
         thn_put_real(real, p + i * real, letter >= THN_C && i % 2 ? 0 : NAN);
     }
@@ -51,7 +51,7 @@ static int cholesky_execute(ThnFrame *f, const ThnInstr *ins)
     const thn_cholesky_params *c = ins->data;
     const ThnCell *a = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     const npy_intp n = a->dims[0];
-    ThnColumns factor = {out->data, NULL, out};
+    THN_COLUMNS factor = {out->data, NULL, out};
     if (n == 0) {
         return 0;
     }
@@ -65,7 +65,6 @@ static int cholesky_execute(ThnFrame *f, const ThnInstr *ins)
         fill_nan(thn_letter_of(a), factor.data, n * n);
         info = 0;
     }
-    thn_columns_close(&factor);
     THN_FAIL_IF(f, info > 0, thn_LinAlgError, "%lld-th leading minor of the array is not positive definite", (long long)info);
     return thn_linalg_result(f, info, "the matrix cannot be factored");
 }
@@ -118,7 +117,7 @@ static int solve_triangular(ThnFrame *f, const ThnCell *a, const ThnCell *out, i
         d = thn_dense(copy, n, n);
         form = 'T';
     }
-    int held = thn_hold_for(a);
+    THN_HELD held = thn_hold_for(a);
     char uplo = (form == 'T') != upper ? 'U' : 'L';
     if (out->ndim == 1) {
         thn_trsm(letter, 'L', uplo, form, 'N', d, thn_dense(out->data, n, 1));
@@ -126,7 +125,6 @@ static int solve_triangular(ThnFrame *f, const ThnCell *a, const ThnCell *out, i
         /* The transposed equation: b is there row by row. */
         thn_trsm(letter, 'R', uplo, form == 'T' ? 'N' : 'T', 'N', d, thn_dense(out->data, out->dims[1], n));
     }
-    thn_blas_let_go(held);
     return 0;
 }
 
@@ -134,17 +132,16 @@ static int solve_symmetric(ThnFrame *f, const thn_solve_params *s, const ThnCell
 {
     const npy_intp n = a->dims[0];
     THN_POOLED char *copy = thn_linalg_room(f, n * n * a->itemsize);
-    ThnColumns x;
+    THN_COLUMNS x = {0};
     THN_NEED(copy);
     THN_TRY(thn_columns_open(f, &x, out));
     thn_copy_rows(a, copy);
     thn_copy_columns(b, x.data);
-    int held = thn_hold_for(a);
-    int64_t info = thn_sysv(thn_letter_of(a), s->lower ? 'U' : 'L', thn_dense(copy, n, n),
-                            thn_dense(x.data, n, out->ndim == 1 ? 1 : out->dims[1]));
-    thn_blas_let_go(held);
-    thn_columns_close(&x);
-    return thn_linalg_result(f, info, "Matrix is singular.");
+    THN_HELD held = thn_hold_for(a);
+    const ThnDense d = thn_dense(copy, n, n), b_x = thn_dense(x.data, n, out->ndim == 1 ? 1 : out->dims[1]);
+    const int64_t sizes[THN_SPACES] = {[THN_INT_SPACE] = n + 1};
+    return thn_linalg_result(f, THN_LAPACK(SYSV, thn_letter_of(a), sizes, s->lower ? "U" : "L", &d.rows, &b_x.cols, THN_AND_LD(d),
+                                           THN_INT_WORK, THN_AND_LD(b_x), THN_WORK, THN_INFO), "Matrix is singular.");
 }
 
 static int solve_general(ThnFrame *f, const thn_solve_params *s, const ThnCell *a, const ThnCell *b, const ThnCell *out)
@@ -154,7 +151,7 @@ static int solve_general(ThnFrame *f, const thn_solve_params *s, const ThnCell *
     THN_POOLED char *lu = thn_linalg_room(f, n * n * item);
     THN_POOLED int64_t *pivots = thn_linalg_room(f, n * (npy_intp)sizeof *pivots);
     THN_NEED(lu && pivots);
-    int held = thn_hold_for(a);
+    THN_HELD held = thn_hold_for(a);
     const int finite = thn_copy_finite(a, lu, !s->numpy) && thn_copy_finite(b, out->data, !s->numpy);
     ThnDense d = thn_dense(lu, n, n); /* the transpose: P L U = A^T */
     int64_t info = finite ? thn_getrf(letter, d, pivots) : 0;
@@ -164,7 +161,6 @@ static int solve_general(ThnFrame *f, const thn_solve_params *s, const ThnCell *
         /* x^T P L U = b^T, where b^T is what the rows of b are column-major. */
         thn_getrs_right(letter, d, pivots, thn_dense(out->data, out->dims[1], n));
     }
-    thn_blas_let_go(held);
     if (!finite) {
         return thn_not_finite(f);
     }
@@ -212,10 +208,9 @@ static int inverse_execute(ThnFrame *f, const ThnInstr *ins)
     THN_NEED(pivots);
     thn_copy_rows(a, out->data); /* the inverse of the transpose is the transpose of the inverse */
     ThnDense d = thn_dense(out->data, n, n);
-    int held = thn_hold_for(a);
+    THN_HELD held = thn_hold_for(a);
     int64_t info = thn_getrf(thn_letter_of(a), d, pivots);
     info = info ? info : thn_getri(thn_letter_of(a), d, pivots);
-    thn_blas_let_go(held);
     return thn_linalg_result(f, info, "Singular matrix");
 }
 
@@ -230,7 +225,7 @@ static int det_prepare(ThnFrame *f, const ThnInstr *ins)
 /* The product of the diagonal, with an exponent of its own: partial products neither overflow nor underflow. */
 static void diagonal_product(int letter, const char *lu, npy_intp n, const int64_t *pivots, double *re, double *im)
 {
-    const npy_intp real = letter & 1 ? 8 : 4;
+    const npy_intp real = thn_real_size(letter);
     double x = 1, y = 0;
     int64_t exponent = 0;
     for (npy_intp i = 0; i < n; i++) {
@@ -266,9 +261,8 @@ static int det_execute(ThnFrame *f, const ThnInstr *ins)
         THN_POOLED int64_t *pivots = thn_linalg_room(f, n * (npy_intp)sizeof *pivots);
         THN_NEED(lu && pivots);
         thn_copy_rows(a, lu);
-        int held = thn_hold_for(a);
+        THN_HELD held = thn_hold_for(a);
         const int64_t info = thn_getrf(letter, thn_dense(lu, n, n), pivots);
-        thn_blas_let_go(held);
         if (info > 0) {
             re = 0; /* a pivot is exactly zero */
         } else if (info == 0) {
@@ -277,7 +271,7 @@ static int det_execute(ThnFrame *f, const ThnInstr *ins)
             return thn_linalg_result(f, info, "the matrix cannot be factored");
         }
     }
-    const npy_intp real = letter & 1 ? 8 : 4;
+    const npy_intp real = thn_real_size(letter);
     thn_put_real(real, out->data, re);
     if (letter >= THN_C) {
         thn_put_real(real, out->data + real, im);
