@@ -115,9 +115,7 @@ static int give(ThnFrame *f, const ThnInstr *ins, ThnTransfer *t, int64_t nbytes
         npy_intp strides[THN_MAXDIM];
         const npy_intp n = thn_size(c) * c->itemsize;
         thn_dense_strides(c->ndim, c->dims, c->itemsize, strides);
-        if (n) {
-            thn_copy_strided(c->ndim, c->dims, to, strides, c->data, c->strides, c->itemsize);
-        }
+        thn_copy_strided(c->ndim, c->dims, to, strides, c->data, c->strides, c->itemsize);
         if (ins->nin > 1) {
             memset(to + n, 0, (size_t)(aligned(n) - n));
             to += aligned(n);
