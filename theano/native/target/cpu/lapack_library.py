@@ -15,7 +15,7 @@ from theano.native.target.cpu.blas_library import load_blas, load_extension, num
 NAMES = tuple(
     letter + routine
     for letter in "sdcz"
-    for routine in ("potrf", "getrf", "getri", "getrs", "sysv", "gesdd", "geqrf", "geev", "gelsd")
+    for routine in ("potrf", "getrf", "getri", "getrs", "laswp", "sysv", "gesdd", "geqrf", "geev", "gelsd")
 )
 NAMES += tuple(letter + routine for letter in "sd" for routine in ("syevd", "sygvd", "orgqr"))
 NAMES += tuple(letter + routine for letter in "cz" for routine in ("heevd", "hegvd", "ungqr"))

@@ -275,8 +275,7 @@ static void run_gemv(Gemv *g)
 
 /* ---- BLAS */
 
-/* Column-major description: 'N' if columns are contiguous, 'T' if rows are. 0: neither. */
-static char layout(const ThnMatrix *m, npy_intp item, int64_t *ld)
+char thn_layout(const ThnMatrix *m, npy_intp item, int64_t *ld)
 {
     npy_intp rs = m->row_stride, cs = m->col_stride, rows = m->rows, cols = m->cols;
     if (rows <= 1) {
@@ -304,7 +303,7 @@ static char layout(const ThnMatrix *m, npy_intp item, int64_t *ld)
  * is for a block of the pool. */
 static int usable(ThnMatrix *m, int typenum, npy_intp item, int64_t *ld, char *trans, char **held)
 {
-    *trans = layout(m, item, ld);
+    *trans = thn_layout(m, item, ld);
     if (!*trans) {
         const int turned = llabs(m->row_stride) < llabs(m->col_stride);
         ThnMatrix copy = turned ? thn_transposed(m) : *m;
@@ -312,7 +311,7 @@ static int usable(ThnMatrix *m, int typenum, npy_intp item, int64_t *ld, char *t
         THN_NEED(*held);
         copy = (ThnMatrix){*held, copy.rows, copy.cols, copy.cols * item, item};
         *m = turned ? thn_transposed(&copy) : copy;
-        *trans = layout(m, item, ld);
+        *trans = thn_layout(m, item, ld);
     }
     return 0;
 }
@@ -437,7 +436,7 @@ int thn_ger(int typenum, const ThnMatrix *a, const ThnMatrix *x, const ThnMatrix
     const char *px = x->data, *py = y->data;
     int64_t incx = vector_step(x->rows, x->row_stride, item, &px), incy = vector_step(y->rows, y->row_stride, item, &py);
     int64_t ld;
-    char form = layout(a, item, &ld);
+    char form = thn_layout(a, item, &ld);
     const ger_fn ger = letter >= 0 ? (ger_fn)routines[GER][letter] : NULL;
     if (ger && incx && incy && form && a->rows <= MAX_INT && a->cols <= MAX_INT) {
         int64_t m = a->rows, n = a->cols;

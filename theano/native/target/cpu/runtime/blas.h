@@ -33,6 +33,8 @@ int thn_matmul(int typenum, const ThnMatrix *a, const ThnMatrix *b, const ThnMat
                const void *beta);
 /* a = a + alpha * x y^T; x and y as n x 1 matrices; float and complex types. -1: out of memory. */
 int thn_ger(int typenum, const ThnMatrix *a, const ThnMatrix *x, const ThnMatrix *y, const void *alpha);
+/* As column-major memory: 'N' if columns are contiguous, `ld` items apart, 'T' if rows are. 0: neither. */
+char thn_layout(const ThnMatrix *m, npy_intp item, int64_t *ld);
 /* Holds the library to one thread of its own until the matching call; returns whether it could. */
 int thn_blas_hold(void);
 void thn_blas_let_go(int held);

@@ -85,21 +85,6 @@ static int solve_prepare(ThnFrame *f, const ThnInstr *ins)
     return thn_out_alloc(f, out, b->dims);
 }
 
-/* The matrix in column-major memory: 'N' as itself, 'T' as its transpose; 0: neither. */
-static char orientation(const ThnCell *a, ThnDense *d)
-{
-    const npy_intp item = a->itemsize, n = a->dims[0], rows = a->strides[0], cols = a->strides[1];
-    if (cols == item && rows % item == 0 && rows / item >= n) {
-        *d = (ThnDense){a->data, n, n, rows / item};
-        return 'T';
-    }
-    if (rows == item && cols % item == 0 && cols / item >= n) {
-        *d = (ThnDense){a->data, n, n, cols / item};
-        return 'N';
-    }
-    return 0;
-}
-
 static int solve_triangular(ThnFrame *f, const ThnCell *a, const ThnCell *out, int upper)
 {
     const npy_intp n = a->dims[0], item = a->itemsize;
@@ -109,8 +94,9 @@ static int solve_triangular(ThnFrame *f, const ThnCell *a, const ThnCell *out, i
                     "singular matrix: resolution failed at diagonal %lld", (long long)i);
     }
     THN_POOLED char *copy = NULL;
-    ThnDense d;
-    char form = orientation(a, &d);
+    ThnDense d = {a->data, n, n, 0};
+    const ThnMatrix matrix = thn_matrix(a, 0);
+    char form = thn_layout(&matrix, item, &d.ld);
     if (!form) {
         THN_NEED(copy = thn_linalg_room(f, n * n * item));
         thn_copy_rows(a, copy);
@@ -210,7 +196,7 @@ static int inverse_execute(ThnFrame *f, const ThnInstr *ins)
     ThnDense d = thn_dense(out->data, n, n);
     THN_HELD held = thn_hold_for(a);
     int64_t info = thn_getrf(thn_letter_of(a), d, pivots);
-    info = info ? info : thn_getri(thn_letter_of(a), d, pivots);
+    info = info ? info : THN_LAPACK(GETRI, thn_letter_of(a), NULL, &d.rows, THN_AND_LD(d), pivots, THN_WORK, THN_INFO);
     return thn_linalg_result(f, info, "Singular matrix");
 }
 
@@ -232,7 +218,7 @@ static void diagonal_product(int letter, const char *lu, npy_intp n, const int64
         const char *at = lu + i * (n + 1) * (letter < THN_C ? real : 2 * real);
         const double a = thn_get_real(real, at), b = letter < THN_C ? 0 : thn_get_real(real, at + real);
         double u = letter < THN_C ? x * a : x * a - y * b, v = letter < THN_C ? 0 : x * b + y * a, top;
-        if (pivots[i] != i + 1) {
+        if (thn_pivot(pivots, i) != i + 1) {
             u = -u;
             v = -v;
         }

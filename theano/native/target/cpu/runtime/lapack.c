@@ -1,7 +1,7 @@
 /* Calls of LAPACK through pointers that theano.native.target.cpu.lapack_library finds, and factors that are made here.
  *
  * Integers are passed as pointers to int64_t. A library with 32-bit integers reads and writes the low half; arrays of
- * integers have 64 bits for each and are handed back to the library only, but for pivots, which are widened here. */
+ * integers have room for 64 bits each. */
 #include "vm.h"
 #include "blas.h"
 #include "lapack.h"
@@ -11,7 +11,7 @@
 #include "triangle.h"
 
 static const char *const names[THN_ROUTINES][2] = {
-    {"potrf", "potrf"}, {"getrf", "getrf"}, {"getri", "getri"}, {"getrs", "getrs"},
+    {"potrf", "potrf"}, {"getrf", "getrf"}, {"getri", "getri"}, {"getrs", "getrs"}, {"laswp", "laswp"},
     {"sysv", "sysv"},   {"trsm", "trsm"},   {"gemm", "gemm"},   {"syevd", "heevd"}, {"sygvd", "hegvd"},
     {"gesdd", "gesdd"}, {"geqrf", "geqrf"}, {"orgqr", "ungqr"}, {"geev", "geev"},
     {"gelsd", "gelsd"},
@@ -124,7 +124,7 @@ typedef struct {
     int letter;
     ThnDense a;
     int64_t width; /* of a panel */
-    int64_t *pivots; /* for LU factors */
+    void *pivots; /* for LU factors */
     int64_t info;
 } Factors;
 
@@ -208,54 +208,34 @@ int64_t thn_potrf(int letter, ThnDense a)
     return run_factors(&f, (ThnPanels){.update = potrf_update, .factor = potrf_factor});
 }
 
-/* Factors of a matrix that is not cut; pivots count from the row `first` of a larger one. */
-static int64_t panel_getrf(int letter, ThnDense a, int64_t first, int64_t *pivots)
+int64_t thn_pivot(const void *pivots, int64_t i)
 {
-    int64_t info = 0, n = a.rows < a.cols ? a.rows : a.cols;
-    CALL(GETRF, letter, &a.rows, &a.cols, THN_AND_LD(a), pivots, &info);
-    for (int64_t i = n - 1; i >= 0; i--) {
-        pivots[i] = (wide ? pivots[i] : ((const int32_t *)pivots)[i]) + first;
+    return wide ? ((const int64_t *)pivots)[i] : ((const int32_t *)pivots)[i];
+}
+
+/* Factors of a matrix that is not cut, which begins at the row `first` of a larger one, as its pivots. */
+static int64_t panel_getrf(int letter, ThnDense a, int64_t first, void *pivots)
+{
+    int64_t info = 0, *own = (int64_t *)pivots + first;
+    int32_t *narrow = (int32_t *)pivots + first;
+    CALL(GETRF, letter, &a.rows, &a.cols, THN_AND_LD(a), wide ? (void *)own : (void *)narrow, &info);
+    for (int64_t i = 0; i < thn_least(a.rows, a.cols); i++) {
+        if (wide) {
+            own[i] += first;
+        } else {
+            narrow[i] += (int32_t)first;
+        }
     }
     info = result(info);
     return info > 0 ? info + first : info;
 }
 
-#define SWAP(T, COLUMN)                      \
-    {                                        \
-        T *const column = (COLUMN);          \
-        const T held = column[i];            \
-        column[i] = column[other];           \
-        column[other] = held;                \
-    }
-
-/* Two columns at a time. */
-#define SWAP_ROWS(T)                                                            \
-    for (int64_t j = start; j < stop; j += 2) {                                 \
-        T *const even = (T *)a.data + j * a.ld, *const odd = even + a.ld;       \
-        for (int64_t i = top; i < bottom; i++) {                                \
-            const int64_t other = pivots[i] - 1;                                \
-            SWAP(T, even)                                                       \
-            if (j + 1 < stop) {                                                 \
-                SWAP(T, odd)                                                    \
-            }                                                                   \
-        }                                                                       \
-    }                                                                           \
-    break;
-
-typedef struct {
-    double re, im;
-} Pair;
-
 /* In the columns start ... stop, exchanges rows by the pivots top ... bottom. */
 static void swap_rows(const Factors *f, int64_t start, int64_t stop, int64_t top, int64_t bottom)
 {
-    const ThnDense a = f->a;
-    const int64_t *pivots = f->pivots;
-    switch (f->letter) {
-    case THN_S: SWAP_ROWS(float)
-    case THN_Z: SWAP_ROWS(Pair)
-    default: SWAP_ROWS(double)
-    }
+    const ThnDense a = block(f->letter, f->a, 0, start, f->a.rows, stop - start);
+    const int64_t first = top + 1, step = 1;
+    CALL(LASWP, f->letter, &a.cols, THN_AND_LD(a), &first, &bottom, f->pivots, &step);
 }
 
 static void getrf_update(void *ctx, long panel, long by)
@@ -276,7 +256,7 @@ static void getrf_update(void *ctx, long panel, long by)
 static int getrf_factor(void *ctx, long panel)
 {
     Factors *f = ctx;
-    const int64_t top = panel * f->width, info = panel_getrf(f->letter, panel_from(f, panel, top), top, f->pivots + top);
+    const int64_t top = panel * f->width, info = panel_getrf(f->letter, panel_from(f, panel, top), top, f->pivots);
     f->info = f->info ? f->info : info;
     return 0;
 }
@@ -291,7 +271,7 @@ static void getrf_finish(void *ctx, long panel)
     }
 }
 
-int64_t thn_getrf(int letter, ThnDense a, int64_t *pivots)
+int64_t thn_getrf(int letter, ThnDense a, void *pivots)
 {
     if (!is_cut(a, letter == THN_D ? CUT_LU_DOUBLE : CUT_LU)) {
         THN_HELD held = thn_blas_hold();
@@ -301,35 +281,10 @@ int64_t thn_getrf(int letter, ThnDense a, int64_t *pivots)
     return run_factors(&f, (ThnPanels){.update = getrf_update, .factor = getrf_factor, .finish = getrf_finish});
 }
 
-/* Pivots as the library wants them; `held`, NULL before, is for a block of the pool. */
-static const void *own_pivots(const int64_t *pivots, int64_t n, int32_t **held)
+int64_t thn_getrs(int letter, char trans, ThnDense lu, const void *pivots, ThnDense b)
 {
-    if (wide) {
-        return pivots;
-    }
-    int32_t *narrow = *held = thn_pool_alloc((size_t)(n + 1) * sizeof *narrow);
-    for (int64_t i = 0; narrow && i < n; i++) {
-        narrow[i] = (int32_t)pivots[i];
-    }
-    return narrow;
-}
-
-int64_t thn_getri(int letter, ThnDense a, const int64_t *pivots)
-{
-    THN_POOLED int32_t *held = NULL;
-    const void *own = own_pivots(pivots, a.rows, &held);
-    return own ? THN_LAPACK(GETRI, letter, NULL, &a.rows, THN_AND_LD(a), own, THN_WORK, THN_INFO) : THN_LAPACK_MEMORY;
-}
-
-int64_t thn_getrs(int letter, char trans, ThnDense lu, const int64_t *pivots, ThnDense b)
-{
-    THN_POOLED int32_t *held = NULL;
-    const void *own = own_pivots(pivots, lu.rows, &held);
     int64_t info = 0;
-    if (!own) {
-        return THN_LAPACK_MEMORY;
-    }
-    CALL(GETRS, letter, &trans, &lu.rows, &b.cols, THN_AND_LD(lu), own, THN_AND_LD(b), &info);
+    CALL(GETRS, letter, &trans, &lu.rows, &b.cols, THN_AND_LD(lu), pivots, THN_AND_LD(b), &info);
     return result(info);
 }
 
@@ -337,7 +292,7 @@ typedef struct {
     int letter;
     char side, uplo, trans, diag;
     ThnDense a, b;
-    const int64_t *pivots;
+    const void *pivots;
 } Triangular;
 
 #define PART 128 /* right sides of a task */
@@ -408,7 +363,7 @@ static int right_some(void *ctx, npy_intp start, npy_intp stop)
     t.diag = 'U';
     trsm_right(&t, t.a, x);
     for (int64_t i = x.cols - 1; i >= 0; i--) {
-        char *one = x.data + (size_t)i * step, *other = x.data + (size_t)(t.pivots[i] - 1) * step;
+        char *one = x.data + (size_t)i * step, *other = x.data + (size_t)(thn_pivot(t.pivots, i) - 1) * step;
         for (size_t done = 0; one != other && done < bytes;) {
             char held[1024];
             const size_t n = bytes - done < sizeof held ? bytes - done : sizeof held;
@@ -421,7 +376,7 @@ static int right_some(void *ctx, npy_intp start, npy_intp stop)
     return 0;
 }
 
-void thn_getrs_right(int letter, ThnDense lu, const int64_t *pivots, ThnDense b)
+void thn_getrs_right(int letter, ThnDense lu, const void *pivots, ThnDense b)
 {
     Triangular t = {.letter = letter, .side = 'R', .trans = 'N', .a = lu, .b = b, .pivots = pivots};
     run_parts(&t, right_some);

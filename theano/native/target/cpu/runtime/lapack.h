@@ -41,7 +41,7 @@ static inline const void *thn_unit(int letter, int value)
 
 /* The routines, by their names for real types. */
 enum {
-    THN_POTRF, THN_GETRF, THN_GETRI, THN_GETRS, THN_SYSV, THN_TRSM, THN_GEMM, THN_SYEVD, THN_SYGVD, THN_GESDD, THN_GEQRF, THN_ORGQR,
+    THN_POTRF, THN_GETRF, THN_GETRI, THN_GETRS, THN_LASWP, THN_SYSV, THN_TRSM, THN_GEMM, THN_SYEVD, THN_SYGVD, THN_GESDD, THN_GEQRF, THN_ORGQR,
     THN_GEEV, THN_GELSD, THN_ROUTINES
 };
 /* Runs one over a list of addresses, its arguments. What stands for a workspace, its size or `info` in the list is put in its place: a
@@ -65,13 +65,13 @@ extern char thn_spaces[THN_SPACES], thn_lengths[THN_SPACES], thn_info;
 
 /* The lower Cholesky factor in place; above the diagonal there are zeros, and may be numbers where it fails. */
 int64_t thn_potrf(int letter, ThnDense a);
-/* LU factors in place; pivots has min(rows, cols) entries. */
-int64_t thn_getrf(int letter, ThnDense a, int64_t *pivots);
-int64_t thn_getri(int letter, ThnDense a, const int64_t *pivots);
+/* LU factors in place; pivots has room for min(rows, cols) numbers of int64, which are the library's: pivot i is that of thn_pivot. */
+int64_t thn_getrf(int letter, ThnDense a, void *pivots);
+int64_t thn_pivot(const void *pivots, int64_t i);
 /* b = op(A)^-1 b with the factors of thn_getrf; trans 'N' or 'T'. */
-int64_t thn_getrs(int letter, char trans, ThnDense lu, const int64_t *pivots, ThnDense b);
+int64_t thn_getrs(int letter, char trans, ThnDense lu, const void *pivots, ThnDense b);
 /* b = b (P L U)^-1. */
-void thn_getrs_right(int letter, ThnDense lu, const int64_t *pivots, ThnDense b);
+void thn_getrs_right(int letter, ThnDense lu, const void *pivots, ThnDense b);
 /* b = op(A)^-1 b (side 'L') or b op(A)^-1 (side 'R'). */
 void thn_trsm(int letter, char side, char uplo, char trans, char diag, ThnDense a, ThnDense b);
 
