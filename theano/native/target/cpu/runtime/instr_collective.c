@@ -128,9 +128,7 @@ static int start_execute(ThnFrame *f, const ThnInstr *ins)
 {
     Start *s = ins->data;
     const ThnCell *first = THN_IN(f, ins, 0);
-    if (!s->exchange && ask(s, first->typenum) < 0) {
-        return -1;
-    }
+    THN_TRY(s->exchange ? 0 : ask(s, first->typenum));
     if (s->exchange == Py_None || !thn_exchange_direct((ThnExchange *)s->exchange)
         || (s->over != 1 && (first->ndim == 0 || first->dims[0] % s->over))) {
         return start_by_python(f, ins);
@@ -170,9 +168,7 @@ static int wait_execute(ThnFrame *f, const ThnInstr *ins)
         return outputs_of_python(f, ins, started ? started : Py_None, 1);
     }
     ThnTransfer *t = (ThnTransfer *)started;
-    if (thn_transfer_wait(t, LISTEN) != THN_DONE && outputs_of_python(f, ins, started, 0) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_transfer_wait(t, LISTEN) == THN_DONE ? 0 : outputs_of_python(f, ins, started, 0));
     ThnBuffer *buf = t->buffers[THN_TAKEN];
     char *from = t->place[THN_TAKEN];
     for (int k = 0; k < ins->nout; k++) {

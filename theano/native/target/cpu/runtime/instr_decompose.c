@@ -11,10 +11,8 @@ static int eigh_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *a = THN_IN(f, ins, 0);
     const npy_intp n = a->dims[0];
-    if (thn_require_square(f, a, ins->nout > 1 ? thn_LinAlgError : PyExc_ValueError,
-               ins->nout > 1 ? NUMPY_SQUARE : "expected square \"a\" matrix") < 0) {
-        return -1;
-    }
+    THN_TRY(ins->nout > 1 ? thn_require_square(f, a, thn_LinAlgError, NUMPY_SQUARE)
+                          : thn_require_square(f, a, PyExc_ValueError, "expected square \"a\" matrix"));
     if (ins->nin > 1) {
         const ThnCell *b = THN_IN(f, ins, 1);
         THN_TRY(thn_require_square(f, b, PyExc_ValueError, "expected square \"b\" matrix"));
@@ -36,9 +34,7 @@ static int eigh_execute(ThnFrame *f, const ThnInstr *ins)
     if (n == 0) {
         return 0;
     }
-    if (!vectors && (!thn_all_finite(a) || (b && !thn_all_finite(b)))) {
-        return thn_not_finite(f);
-    }
+    THN_TRY(thn_require_finite(f, vectors || (thn_all_finite(a) && (!b || thn_all_finite(b)))));
     THN_POOLED char *copy = thn_linalg_room(f, vectors ? 0 : bytes), *second = thn_linalg_room(f, b ? bytes : 0);
     const char *const job = vectors ? "V" : "N", *const uplo = e->lower ? "L" : "U";
     const int64_t kind = 1;

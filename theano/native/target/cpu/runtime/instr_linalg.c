@@ -55,9 +55,7 @@ static int cholesky_execute(ThnFrame *f, const ThnInstr *ins)
     if (n == 0) {
         return 0;
     }
-    if (!thn_all_finite(a)) {
-        return thn_not_finite(f);
-    }
+    THN_TRY(thn_require_finite(f, thn_all_finite(a)));
     THN_TRY(c->lower ? thn_columns_open(f, &factor, out) : 0);
     copy_lower(a, a->strides[!c->lower], a->strides[c->lower], factor.data);
     int64_t info = thn_potrf(thn_letter_of(a), thn_dense(factor.data, n, n));
@@ -147,9 +145,7 @@ static int solve_general(ThnFrame *f, const thn_solve_params *s, const ThnCell *
         /* x^T P L U = b^T, where b^T is what the rows of b are column-major. */
         thn_getrs_right(letter, d, pivots, thn_dense(out->data, out->dims[1], n));
     }
-    if (!finite) {
-        return thn_not_finite(f);
-    }
+    THN_TRY(thn_require_finite(f, finite));
     return thn_linalg_result(f, info, "Matrix is singular.");
 }
 
@@ -160,9 +156,7 @@ static int solve_execute(ThnFrame *f, const ThnInstr *ins)
     if (s->structure == THN_Structure_GENERAL && thn_size(out) > 0) {
         return solve_general(f, s, a, b, out);
     }
-    if (!s->numpy && (!thn_all_finite(a) || !thn_all_finite(b))) {
-        return thn_not_finite(f);
-    }
+    THN_TRY(thn_require_finite(f, s->numpy || (thn_all_finite(a) && thn_all_finite(b))));
     if (thn_size(out) == 0) {
         return 0;
     }

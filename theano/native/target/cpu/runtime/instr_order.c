@@ -5,14 +5,6 @@
 
 /* ---- cumulate */
 
-static int cumulate_check(ThnProgram *p, ThnInstr *ins)
-{
-    const thn_cumulate_params *c = ins->data;
-    const ThnCellSpec *in = &p->cells[ins->ins[0]], *out = &p->cells[ins->outs[0]];
-    return thn_fits(ins, thn_cast_inner(out->typenum, in->typenum)
-                             && (c->multiply ? thn_mul_inner(out->typenum) : thn_add_inner(out->typenum)));
-}
-
 static int cumulate_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *in = THN_IN(f, ins, 0);
@@ -241,4 +233,4 @@ static int cumulate_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-THN_INSTRUCTION(cumulate, cumulate_check, cumulate_prepare, cumulate_execute)
+THN_INSTRUCTION(cumulate, NULL, cumulate_prepare, cumulate_execute)

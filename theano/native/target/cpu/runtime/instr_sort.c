@@ -44,10 +44,9 @@ static int long_rows(ThnFrame *f, npy_intp n)
 static int sort_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *in = THN_IN(f, ins, 0);
-    int axis = row_axis(f, ins);
-    if (axis < 0 || long_rows(f, in->dims[axis]) < 0) {
-        return -1;
-    }
+    const int axis = row_axis(f, ins);
+    THN_TRY(axis);
+    THN_TRY(long_rows(f, in->dims[axis]));
     f->work = 20.0 * (double)thn_size(in);
     return thn_out_alloc(f, THN_OUT(f, ins, 0), in->dims);
 }
@@ -292,13 +291,7 @@ static Search search_of(int typenum, int right)
 {
 #define PAIR(S, ...) [T_##S] = {left_##S, right_##S},
     static const Search all[][2] = {TYPES(PAIR)};
-    const int k = thn_type_index(typenum);
-    return k < 0 ? NULL : all[k][right];
-}
-
-static int search_check(ThnProgram *p, ThnInstr *ins)
-{
-    return thn_fits(ins, search_of(p->cells[ins->ins[0]].typenum, 0) != NULL);
+    return all[thn_type_index(typenum)][right];
 }
 
 static int search_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -354,4 +347,4 @@ static int search_execute(ThnFrame *f, const ThnInstr *ins)
 THN_INSTRUCTION(sort, rows_check, sort_prepare, sort_execute)
 THN_INSTRUCTION(argsort, rows_check, sort_prepare, sort_execute)
 THN_INSTRUCTION(topk, rows_check, topk_prepare, topk_execute)
-THN_INSTRUCTION(searchsorted, search_check, search_prepare, search_execute)
+THN_INSTRUCTION(searchsorted, NULL, search_prepare, search_execute)

@@ -146,17 +146,14 @@ int thn_copy_finite(const ThnCell *a, char *dst, int finite)
     return thn_parallel_ranges(rows, (rows * COPY_BYTES + bytes - 1) / bytes, copy_some, &c) == 0;
 }
 
-int thn_not_finite(ThnFrame *f)
+int thn_require_finite(ThnFrame *f, int finite)
 {
-    return thn_error(f, PyExc_ValueError, "array must not contain infs or NaNs");
+    return finite ? 0 : thn_error(f, PyExc_ValueError, "array must not contain infs or NaNs");
 }
 
 int thn_require_square(ThnFrame *f, const ThnCell *a, PyObject *type, const char *message)
 {
-    if (a->dims[0] == a->dims[1]) {
-        return 0;
-    }
-    return thn_error(f, type, "%s, got the shape %s", message, THN_SHAPE(2, a->dims));
+    return a->dims[0] == a->dims[1] ? 0 : thn_error(f, type, "%s, got the shape %s", message, THN_SHAPE(2, a->dims));
 }
 
 int thn_is_zero(int letter, const char *p)

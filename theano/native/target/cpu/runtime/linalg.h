@@ -17,8 +17,8 @@ int thn_linalg_check(ThnProgram *p, ThnInstr *ins);
 
 /* A block of the pool; NULL with an error. */
 void *thn_linalg_room(ThnFrame *f, npy_intp bytes);
-/* Errors; -1. */
-int thn_not_finite(ThnFrame *f);
+/* 0 if all that is asked for is finite. */
+int thn_require_finite(ThnFrame *f, int finite);
 /* 0, or the error that a routine's info stands for: LinAlgError with a message, or out of memory. */
 int thn_linalg_result(ThnFrame *f, int64_t info, const char *message);
 /* 0 if the matrix is square. */

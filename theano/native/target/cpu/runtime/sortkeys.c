@@ -92,31 +92,6 @@ static void keys64(int kind, const char *src, npy_intp stride, npy_intp n, uint6
     }
 }
 
-typedef struct {
-    int typenum, merge;
-    char *elements;
-    npy_intp stride;
-    void *keys;
-} Converting;
-
-static int keys_of_some(void *ctx, npy_intp start, npy_intp stop)
-{
-    const Converting *c = ctx;
-    const char *src = c->elements + start * c->stride;
-    if (thn_key_size(c->typenum) == 4) {
-        keys32(thn_type_index(c->typenum), src, c->stride, stop - start, (uint32_t *)c->keys + start, c->merge);
-    } else {
-        keys64(thn_type_index(c->typenum), src, c->stride, stop - start, (uint64_t *)c->keys + start, c->merge);
-    }
-    return 0;
-}
-
-void thn_keys(int typenum, const char *src, npy_intp stride, npy_intp n, void *keys, int merge)
-{
-    Converting c = {typenum, merge, (char *)src, stride, keys};
-    by_parts(n, keys_of_some, &c);
-}
-
 void thn_keys64(int typenum, const char *src, npy_intp stride, npy_intp n, uint64_t *keys)
 {
     keys64(thn_type_index(typenum), src, stride, n, keys, 1);
@@ -129,10 +104,10 @@ void thn_keys64(int typenum, const char *src, npy_intp stride, npy_intp n, uint6
     }                                                          \
     return;
 
-static void unkeys(int typenum, const void *keys, npy_intp n, char *dst, npy_intp stride)
+static void unkeys(int kind, const void *keys, npy_intp n, char *dst, npy_intp stride)
 {
     const uint64_t sign = (uint64_t)1 << 63;
-    switch (thn_type_index(typenum)) {
+    switch (kind) {
     case T_b1:
     case T_u1: BACK(uint8_t, uint32_t, v)
     case T_i1: BACK(uint8_t, uint32_t, v ^ 0x80)
@@ -149,18 +124,39 @@ static void unkeys(int typenum, const void *keys, npy_intp n, char *dst, npy_int
     }
 }
 
-static int some_of_keys(void *ctx, npy_intp start, npy_intp stop)
+typedef struct {
+    int typenum, merge, back; /* back: to elements */
+    char *elements;
+    npy_intp stride;
+    char *keys;
+} Converting;
+
+static int convert_some(void *ctx, npy_intp start, npy_intp stop)
 {
     const Converting *c = ctx;
-    unkeys(c->typenum, (const char *)c->keys + start * thn_key_size(c->typenum), stop - start,
-           c->elements + start * c->stride, c->stride);
+    const int size = thn_key_size(c->typenum), kind = thn_type_index(c->typenum);
+    char *elements = c->elements + start * c->stride;
+    void *keys = c->keys + start * size;
+    if (c->back) {
+        unkeys(kind, keys, stop - start, elements, c->stride);
+    } else if (size == 4) {
+        keys32(kind, elements, c->stride, stop - start, keys, c->merge);
+    } else {
+        keys64(kind, elements, c->stride, stop - start, keys, c->merge);
+    }
     return 0;
+}
+
+void thn_keys(int typenum, const char *src, npy_intp stride, npy_intp n, void *keys, int merge)
+{
+    Converting c = {typenum, merge, 0, (char *)src, stride, keys};
+    by_parts(n, convert_some, &c);
 }
 
 void thn_unkeys(int typenum, const void *keys, npy_intp n, char *dst, npy_intp stride)
 {
-    Converting c = {typenum, 0, dst, stride, (void *)keys};
-    by_parts(n, some_of_keys, &c);
+    Converting c = {typenum, 0, 1, dst, stride, (char *)keys};
+    by_parts(n, convert_some, &c);
 }
 
 void thn_complex_keys(int typenum, const char *src, npy_intp stride, npy_intp n, uint64_t *class, uint64_t *re, uint64_t *im)
