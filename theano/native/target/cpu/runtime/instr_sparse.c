@@ -30,10 +30,18 @@ static int sparse_values_prepare(ThnFrame *f, const ThnInstr *ins)
     return value ? thn_unbox(f, THN_OUT(f, ins, 0), value) : -1;
 }
 
-/* The array as one of int32, or of int64. */
-static PyArrayObject *as_indices(PyArrayObject *a, int wide)
+PyObject *thn_sparse_numbers(PyObject *a, int wide, int flags)
 {
-    return (PyArrayObject *)PyArray_FromArray(a, PyArray_DescrFromType(wide ? NPY_INT64 : NPY_INT32), NPY_ARRAY_CARRAY_RO);
+    return PyArray_FromArray((PyArrayObject *)a, PyArray_DescrFromType(wide ? NPY_INT64 : NPY_INT32), NPY_ARRAY_CARRAY_RO | flags);
+}
+
+int thn_sparse_give_shape(ThnFrame *f, ThnCell *out, npy_intp rows, npy_intp columns)
+{
+    const npy_intp two = 2;
+    THN_TRY(thn_out_alloc(f, out, &two));
+    ((int64_t *)out->data)[0] = rows;
+    ((int64_t *)out->data)[1] = columns;
+    return 0;
 }
 
 static int sparse_places_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -42,22 +50,15 @@ static int sparse_places_prepare(ThnFrame *f, const ThnInstr *ins)
     THN_OWNED PyObject *shape = PyObject_GetAttrString(matrix, "shape");
     THN_OWNED PyArrayObject *indices = shape ? array_attribute(matrix, "indices") : NULL;
     THN_OWNED PyArrayObject *indptr = indices ? array_attribute(matrix, "indptr") : NULL;
-    ThnCell *dims = THN_OUT(f, ins, 2);
-    const npy_intp two = 2;
-    THN_NEED(indptr);
-    THN_TRY(thn_out_alloc(f, dims, &two));
-    for (int i = 0; i < 2; i++) {
-        THN_OWNED PyObject *n = PySequence_GetItem(shape, i);
-        const Py_ssize_t length = n ? PyNumber_AsSsize_t(n, PyExc_OverflowError) : -1;
-        THN_TRY(length == -1 && PyErr_Occurred() ? -1 : 0);
-        ((int64_t *)dims->data)[i] = length;
-    }
+    Py_ssize_t rows, columns;
+    THN_NEED(indptr && PyArg_ParseTuple(shape, "nn", &rows, &columns));
     const int wide = !(PyArray_ITEMSIZE(indices) == 4 && PyArray_ITEMSIZE(indptr) == 4);
-    THN_OWNED PyArrayObject *first = as_indices(indices, wide), *second = first ? as_indices(indptr, wide) : NULL;
+    THN_OWNED PyObject *first = thn_sparse_numbers((PyObject *)indices, wide, 0);
+    THN_OWNED PyObject *second = first ? thn_sparse_numbers((PyObject *)indptr, wide, 0) : NULL;
     THN_NEED(second);
-    thn_set_object(THN_OUT(f, ins, 0), (PyObject *)first);
-    thn_set_object(THN_OUT(f, ins, 1), (PyObject *)second);
-    return 0;
+    thn_set_object(THN_OUT(f, ins, 0), first);
+    thn_set_object(THN_OUT(f, ins, 1), second);
+    return thn_sparse_give_shape(f, THN_OUT(f, ins, 2), rows, columns);
 }
 
 int thn_sparse_rises(const void *indptr, int wide, npy_intp lines)

@@ -20,15 +20,6 @@ static int is_csc(const ThnInstr *ins)
     return *(const int *)ins->data;
 }
 
-static int give_shape(ThnFrame *f, ThnCell *out, npy_intp rows, npy_intp columns)
-{
-    const npy_intp two = 2;
-    THN_TRY(thn_out_alloc(f, out, &two));
-    ((int64_t *)out->data)[0] = rows;
-    ((int64_t *)out->data)[1] = columns;
-    return 0;
-}
-
 /* Outputs: values, indices, indptr and perhaps the shape. Takes what was made; r < 0: an error of `s`. */
 static int give(ThnFrame *f, const ThnInstr *ins, const ThnSparse *s, int r, ThnSparse *made)
 {
@@ -45,7 +36,7 @@ static int give(ThnFrame *f, const ThnInstr *ins, const ThnSparse *s, int r, Thn
     THN_TRY(thn_unbox(f, THN_OUT(f, ins, 0), data));
     thn_set_object(THN_OUT(f, ins, 1), indices);
     thn_set_object(THN_OUT(f, ins, 2), indptr);
-    return ins->nout < 4 ? 0 : give_shape(f, THN_OUT(f, ins, 3), m.csc ? m.length : m.lines, m.csc ? m.lines : m.length);
+    return ins->nout < 4 ? 0 : thn_sparse_give_shape(f, THN_OUT(f, ins, 3), m.csc ? m.length : m.lines, m.csc ? m.lines : m.length);
 }
 
 /* Gives all of these matrices indices of int64, some of them in memory for `held`. 0, or -2. */
@@ -320,14 +311,6 @@ static int sparse_take_prepare(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- sparse_make: ins = values, indices, indptr, shape; outs = indices, indptr, shape */
 
-/* A copy of the vector as one of int32, or of int64. */
-static PyObject *copied(ThnFrame *f, ThnCell *c, int wide)
-{
-    THN_OWNED PyObject *a = thn_box(f, c);
-    return a ? PyArray_FromAny(a, PyArray_DescrFromType(wide ? NPY_INT64 : NPY_INT32), 1, 1, NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY, NULL)
-             : NULL;
-}
-
 static int sparse_make_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const int csc = is_csc(ins);
@@ -344,7 +327,10 @@ static int sparse_make_prepare(ThnFrame *f, const ThnInstr *ins)
                 "indptr of a matrix of shape (%lld, %lld) cannot have %lld elements", (long long)dims[0], (long long)dims[1],
                 (long long)p_cell->dims[0]);
     const int wide = i_cell->itemsize == 8 || p_cell->itemsize == 8;
-    THN_OWNED PyObject *first = copied(f, i_cell, wide), *second = first ? copied(f, p_cell, wide) : NULL;
+    THN_OWNED PyObject *i_given = thn_box(f, i_cell), *p_given = i_given ? thn_box(f, p_cell) : NULL;
+    THN_NEED(p_given);
+    THN_OWNED PyObject *first = thn_sparse_numbers(i_given, wide, NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY);
+    THN_OWNED PyObject *second = first ? thn_sparse_numbers(p_given, wide, NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY) : NULL;
     THN_NEED(second);
     const void *indices = PyArray_DATA((PyArrayObject *)first), *indptr = PyArray_DATA((PyArrayObject *)second);
     const npy_intp last = thn_sparse_number(indptr, wide, lines);
@@ -360,7 +346,7 @@ static int sparse_make_prepare(ThnFrame *f, const ThnInstr *ins)
                 csc ? "csc" : "csr", (long long)dims[0], (long long)dims[1]);
     thn_set_object(THN_OUT(f, ins, 0), first);
     thn_set_object(THN_OUT(f, ins, 1), second);
-    return give_shape(f, THN_OUT(f, ins, 2), dims[0], dims[1]);
+    return thn_sparse_give_shape(f, THN_OUT(f, ins, 2), dims[0], dims[1]);
 }
 
 /* ---- sparse_copy: ins = places; outs = indices, indptr */
@@ -395,8 +381,7 @@ static int sparse_index_prepare(ThnFrame *f, const ThnInstr *ins)
     const npy_intp n = PyArray_DIM((PyArrayObject *)whole, 0);
     THN_OWNED PyObject *part = given->of_values && n > s.stored ? PySequence_GetSlice(whole, 0, s.stored) : Py_NewRef(whole);
     THN_NEED(part);
-    THN_OWNED PyObject *narrow =
-        PyArray_FromAny(part, PyArray_DescrFromType(NPY_INT32), 1, 1, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, NULL);
+    THN_OWNED PyObject *narrow = thn_sparse_numbers(part, 0, NPY_ARRAY_FORCECAST);
     return narrow ? thn_unbox(f, THN_OUT(f, ins, 0), narrow) : -1;
 }
 

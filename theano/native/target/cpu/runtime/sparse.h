@@ -97,6 +97,10 @@ struct ThnInstr;
 int thn_sparse_read(ThnFrame *f, const struct ThnInstr *ins, int at, int csc, ThnSparse *s);
 /* The places and the values, which are the input behind them, a contiguous vector. */
 int thn_sparse_read_parts(ThnFrame *f, const struct ThnInstr *ins, int at, int csc, ThnSparse *s);
+/* A vector as one of int32 or int64, contiguous; `flags` of NumPy more. */
+PyObject *thn_sparse_numbers(PyObject *a, int wide, int flags);
+/* Gives a cell a shape. */
+int thn_sparse_give_shape(ThnFrame *f, ThnCell *out, npy_intp rows, npy_intp columns);
 /* The error that a result below 0 of what follows stands for, and -1. */
 int thn_sparse_failed(ThnFrame *f, const ThnSparse *s, int r);
 
