@@ -275,28 +275,19 @@ static void run_gemv(Gemv *g)
 
 /* ---- BLAS */
 
+/* Whether the columns of such a matrix are contiguous; `ld` apart. */
+static int by_columns(npy_intp rows, npy_intp cols, npy_intp row_stride, npy_intp col_stride, npy_intp item, int64_t *ld)
+{
+    const npy_intp least = thn_most(rows, 1);
+    *ld = cols > 1 ? col_stride / item : least;
+    return (rows <= 1 || row_stride == item) && (cols <= 1 || col_stride % item == 0) && *ld >= least && *ld <= MAX_INT;
+}
+
 char thn_layout(const ThnMatrix *m, npy_intp item, int64_t *ld)
 {
-    npy_intp rs = m->row_stride, cs = m->col_stride, rows = m->rows, cols = m->cols;
-    if (rows <= 1) {
-        rs = item;
-    }
-    if (cols <= 1) {
-        cs = item;
-    }
-    if ((rs == item || rows <= 1) && (cols <= 1 || (cs % item == 0 && cs / item >= (rows > 1 ? rows : 1)))) {
-        *ld = cols <= 1 ? (rows > 1 ? rows : 1) : cs / item;
-        if (*ld <= MAX_INT) {
-            return 'N';
-        }
-    }
-    if ((cs == item || cols <= 1) && (rows <= 1 || (rs % item == 0 && rs / item >= (cols > 1 ? cols : 1)))) {
-        *ld = rows <= 1 ? (cols > 1 ? cols : 1) : rs / item;
-        if (*ld <= MAX_INT) {
-            return 'T';
-        }
-    }
-    return 0;
+    return by_columns(m->rows, m->cols, m->row_stride, m->col_stride, item, ld)   ? 'N'
+           : by_columns(m->cols, m->rows, m->col_stride, m->row_stride, item, ld) ? 'T'
+                                                                                  : 0;
 }
 
 /* The same matrix in memory that BLAS can describe, copied in the order in which it lies; `held`, NULL before,
@@ -403,25 +394,21 @@ int thn_matmul(int typenum, const ThnMatrix *a0, const ThnMatrix *b0, const ThnM
     int64_t lda, ldb, ldc;
     THN_POOLED char *held_a = NULL, *held_b = NULL, *held_c = NULL;
     char ta, tb, tc;
-    THN_TRY(usable(&a, typenum, item, &lda, &ta, &held_a));
-    THN_TRY(usable(&b, typenum, item, &ldb, &tb, &held_b));
     THN_TRY(usable(&c, typenum, item, &ldc, &tc, &held_c));
-    Gemm g = {letter, 0, ta, tb, c.rows, c.cols, a.cols, lda, ldb, ldc, item, alpha, beta, a.data, b.data, c.data};
     if (tc == 'T') {
         /* Row-major result: c^T = b^T a^T. */
-        g.ta = tb == 'N' ? 'T' : 'N';
-        g.tb = ta == 'N' ? 'T' : 'N';
-        g.m = c.cols;
-        g.n = c.rows;
-        g.lda = ldb;
-        g.ldb = lda;
-        g.a = b.data;
-        g.b = a.data;
+        a = bt;
+        b = at;
+        c = thn_transposed(&c);
     }
+    THN_TRY(usable(&a, typenum, item, &lda, &ta, &held_a));
+    THN_TRY(usable(&b, typenum, item, &ldb, &tb, &held_b));
+    Gemm g = {letter, 0, ta, tb, c.rows, c.cols, a.cols, lda, ldb, ldc, item, alpha, beta, a.data, b.data, c.data};
     run_gemm(&g);
     if (held_c) {
-        npy_intp dims[2] = {c.rows, c.cols}, ss[2] = {c.row_stride, c.col_stride}, ds[2] = {c0->row_stride, c0->col_stride};
-        thn_copy_strided(2, dims, c0->data, ds, c.data, ss, (int)item);
+        const ThnMatrix to = tc == 'T' ? ct : *c0;
+        const npy_intp dims[2] = {c.rows, c.cols}, ss[2] = {c.row_stride, c.col_stride}, ds[2] = {to.row_stride, to.col_stride};
+        thn_copy_strided(2, dims, to.data, ds, c.data, ss, (int)item);
     }
     return 0;
 }

@@ -280,37 +280,44 @@ static int fail_with(ThnTransfer *t, int code)
     return end_with(t, THN_FAILED);
 }
 
+/* Does the work of rounds that need nobody, and posts the messages of the first that does. */
+static void next_round(ThnTransfer *t)
+{
+    for (t->now = NULL; !t->now; t->rounds--) {
+        if (t->rounds == 0) {
+            end_with(t, THN_DONE);
+            return;
+        }
+        t->now = t->at;
+        if (t->now[0] + t->now[1] == 0) {
+            t->at = work_of(t);
+            t->now = NULL;
+        }
+    }
+    const int code = post_round(t);
+    if (code) {
+        fail_with(t, code);
+    }
+}
+
 /* Takes the steps that are possible now; returns whether anything happened. */
 static int advance(ThnTransfer *t)
 {
     int moved = 0;
-    while (t->state == THN_UNDER_WAY) {
-        if (t->now) {
-            const int messages = (int)(t->now[0] + t->now[1]);
-            int flag = 1;
-            const int code = messages ? test_all(&t->exchange->mpi, messages, t->requests, &flag, t->statuses) : 0;
-            if (code) {
-                return fail_with(t, code);
-            }
-            if (!flag) {
-                return moved;
-            }
-            if (!came_right(t)) {
-                return end_with(t, THN_FAILED);
-            }
-            t->at = work_of(t);
-            t->now = NULL;
-        }
-        moved = 1;
-        if (t->rounds == 0) {
-            return end_with(t, THN_DONE);
-        }
-        t->rounds--;
-        t->now = t->at;
-        const int code = post_round(t);
+    for (; t->state == THN_UNDER_WAY; moved = 1) {
+        int flag = 1;
+        const int code = test_all(&t->exchange->mpi, (int)(t->now[0] + t->now[1]), t->requests, &flag, t->statuses);
         if (code) {
             return fail_with(t, code);
         }
+        if (!flag) {
+            return moved;
+        }
+        if (!came_right(t)) {
+            return end_with(t, THN_FAILED);
+        }
+        t->at = work_of(t);
+        next_round(t);
     }
     return moved;
 }
@@ -439,32 +446,19 @@ int thn_transfer_begin(ThnTransfer *t)
     lock_with_gil(e);
     e->number = (e->number + 1) % e->numbers;
     t->tag += 2 * e->number;
-    /* The rounds that need nobody, and the messages of the first that does: nothing of that has come in no time. */
-    while (t->rounds > 0 && t->at[0] + t->at[1] == 0) {
-        t->now = t->at;
-        t->at = work_of(t);
-        t->now = NULL;
-        t->rounds--;
-    }
-    if (t->rounds == 0) {
-        end_with(t, THN_DONE);
-    } else {
-        t->rounds--;
-        t->now = t->at;
-        const int code = post_round(t);
+    next_round(t); /* nothing of its messages has come in no time */
+    if (t->state != THN_DONE) {
         Py_INCREF(t);
-        if (code) {
-            fail_with(t, code);
-        } else {
-            t->big = big;
-            e->nactive++;
-            e->nbig += big;
-            ThnTransfer **link = &e->active;
-            while (*link) {
-                link = &(*link)->next;
-            }
-            *link = t;
+    }
+    if (t->state == THN_UNDER_WAY) {
+        t->big = big;
+        e->nactive++;
+        e->nbig += big;
+        ThnTransfer **link = &e->active;
+        while (*link) {
+            link = &(*link)->next;
         }
+        *link = t;
     }
     unlock(e);
     return big && load(&t->state) == THN_UNDER_WAY ? start_driver(e) : 0;

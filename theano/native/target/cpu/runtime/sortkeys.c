@@ -182,9 +182,9 @@ static inline __attribute__((always_inline)) void add_up(uint32_t *counts, npy_i
 {
     uint32_t sum = 0;
     for (npy_intp d = 0; d <= last; d++) {
-        for (npy_intp at = d; at < parts * DIGITS; at += DIGITS) {
-            const uint32_t c = counts[at];
-            counts[at] = sum;
+        for (npy_intp part = 0; part < parts; part++) {
+            const uint32_t c = counts[part * DIGITS + d];
+            counts[part * DIGITS + d] = sum;
             sum += c;
         }
     }
@@ -297,9 +297,7 @@ DEFINE_INSERTION(uint64_t)
 #define DEFINE_SPREAD(U, CLZ)                                                 \
     typedef struct {                                                          \
         const U *keys;                                                        \
-        npy_intp length; /* of a part */                                      \
-        int fall[MOST_PARTS];                                                 \
-        U differ[MOST_PARTS];                                                 \
+        U differ;                                                             \
     } Spread_##U;                                                             \
                                                                               \
     static int spread_part_##U(void *ctx, npy_intp start, npy_intp stop)      \
@@ -312,22 +310,15 @@ DEFINE_INSERTION(uint64_t)
             differ |= keys[i] ^ first;                                        \
             fall |= keys[i] < keys[i - 1];                                    \
         }                                                                     \
-        s->differ[start / s->length] = differ;                                \
-        s->fall[start / s->length] = fall;                                    \
-        return 0;                                                             \
+        __atomic_fetch_or(&s->differ, differ, __ATOMIC_RELAXED);              \
+        return -fall;                                                         \
     }                                                                         \
                                                                               \
     static int spread_##U(const U *keys, npy_intp n)                          \
     {                                                                         \
-        Spread_##U s = {.keys = keys, .length = part_length(n)};              \
-        U differ = 0;                                                         \
-        int fall = 0;                                                         \
-        thn_parallel_ranges(n, s.length, spread_part_##U, &s);                \
-        for (int k = 0; k < MOST_PARTS; k++) {                                \
-            differ |= s.differ[k];                                            \
-            fall |= s.fall[k];                                                \
-        }                                                                     \
-        return !fall ? -1 : (int)sizeof(U) * 8 - CLZ(differ);                 \
+        Spread_##U s = {keys, 0};                                             \
+        const int fall = thn_parallel_ranges(n, part_length(n), spread_part_##U, &s); \
+        return !fall ? -1 : (int)sizeof(U) * 8 - CLZ(s.differ);               \
     }
 
 DEFINE_SPREAD(uint32_t, __builtin_clz)
