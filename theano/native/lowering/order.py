@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 
 from theano.gof.graph import Apply, Constant
@@ -13,18 +11,10 @@ from theano.tensor.extra_ops import SearchsortedOp
 from theano.tensor.sort import ArgSortOp, SortOp, TopKOp
 
 
-@lowers(SortOp)
+@lowers(SortOp, ArgSortOp)
 def lower_sort(builder: ProgramBuilder, node: Apply) -> None:
-    _lower_sort(builder, node, vm.Sort)
-
-
-@lowers(ArgSortOp)
-def lower_argsort(builder: ProgramBuilder, node: Apply) -> None:
-    _lower_sort(builder, node, vm.Argsort)
-
-
-def _lower_sort(builder: ProgramBuilder, node: Apply, instruction: Callable[[int | None], vm.Instruction]) -> None:
     """Every kind is served by a stable sort."""
+    instruction = vm.Sort if isinstance(node.op, SortOp) else vm.Argsort
     x, axis = node.inputs
     if node.op.order is not None:
         raise CannotLower("fields of a structured array")

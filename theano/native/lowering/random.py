@@ -32,24 +32,16 @@ def lower_mrg_uniform(builder: ProgramBuilder, node: Apply) -> None:
     builder.emit_for(node, vm.MrgUniform(bool(node.op.inplace)))
 
 
-@lowers(MultinomialFromUniform)
-def lower_multinomial(builder: ProgramBuilder, node: Apply) -> None:
-    _pick_columns(builder, node, vm.PickColumns(count=True, replace=True))
-
-
-@lowers(ChoiceFromUniform)
-def lower_choice(builder: ProgramBuilder, node: Apply) -> None:
-    _pick_columns(builder, node, vm.PickColumns(count=False, replace=bool(node.op.replace)))
-
-
-def _pick_columns(builder: ProgramBuilder, node: Apply, instruction: vm.Instruction) -> None:
+@lowers(MultinomialFromUniform, ChoiceFromUniform)
+def lower_pick_columns(builder: ProgramBuilder, node: Apply) -> None:
+    count = isinstance(node.op, MultinomialFromUniform)
     p, unis, n = node.inputs
     floats = ("float32", "float64")
     if p.type.dtype not in floats or unis.type.dtype not in floats:
         raise CannotLower("probabilities of other types")
     if node.outputs[0].type.dtype not in (*floats, *integer_dtypes) or n.type.ndim or n.type.dtype not in integer_dtypes:
         raise CannotLower("results of other types")
-    builder.emit_for(node, instruction)
+    builder.emit_for(node, vm.PickColumns(count=count, replace=count or bool(node.op.replace)))
 
 
 def _drawn_natively() -> dict[Any, Any]:

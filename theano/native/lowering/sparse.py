@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +47,11 @@ class Parts(NamedTuple):
     def places(self) -> tuple[int, int, int]:
         """The cells of indices, index pointers and shape."""
         return self.indices, self.indptr, self.shape
+
+    @property
+    def operands(self) -> tuple[int, int, int, int]:
+        """The cells in the order in which instructions take them."""
+        return (*self.places, self.values)
 
 
 def _require_format(x: Any) -> None:
@@ -95,32 +101,32 @@ def _parts_like(builder: ProgramBuilder, x: Any, csc: bool, dtype: str) -> Parts
     parts = _parts(builder, x, dtype)
     if _is_csc(x) == csc:
         return parts
-    turned = _new_parts(builder, dtype, parts.shape)
-    builder.emit(vm.SparseTurn(_is_csc(x)), [*parts.places, parts.values], turned[:3])
-    return turned
+    return _made(builder, vm.SparseTurn(_is_csc(x)), parts.operands, dtype, parts.shape)
 
 
-def _new_parts(builder: ProgramBuilder, dtype: str, shape: int | None = None) -> Parts:
-    """Cells for the parts of a matrix to come."""
-    shape = builder.temporary(*_INT64_VECTOR) if shape is None else shape
-    return Parts(builder.temporary(dtype, (False,)), builder.new_cell(_OBJECT), builder.new_cell(_OBJECT), shape)
+def _made(builder: ProgramBuilder, op: vm.Instruction, operands: Sequence[int], dtype: str, shape: int | None = None) -> Parts:
+    """The parts that an instruction makes, the shape too unless it is given."""
+    made = builder.temporary(dtype, (False,)), builder.new_cell(_OBJECT), builder.new_cell(_OBJECT)
+    outs = made if shape is not None else (*made, builder.temporary(*_INT64_VECTOR))
+    builder.emit(op, operands, outs)
+    return Parts(*made, outs[3] if shape is None else shape)
 
 
-def _give(builder: ProgramBuilder, node: Apply, parts: Parts, *, fresh: bool) -> None:
-    """Let a matrix be of parts; unless they are `fresh`, something else has these indices, too.
+def _give(builder: ProgramBuilder, node: Apply, parts: Parts, shown: Parts | None = None) -> None:
+    """Let a matrix be of parts; where something else has these indices, too, the object over them is of `shown`.
 
-    The object over them is left out where nobody asks for it.
+    The object is left out where nobody asks for it.
     """
     (out,) = node.outputs
     builder.parts[out] = parts
-    if not fresh:
-        copies = builder.new_cell(_OBJECT), builder.new_cell(_OBJECT)
-        builder.optional.update(copies)
-        builder.emit(vm.SparseCopy(_is_csc(out)), parts.places, copies)
-        parts = parts._replace(indices=copies[0], indptr=copies[1])
     cell = builder.cell(out)
     builder.optional.add(cell)
-    builder.emit(vm.Call(made_of_parts(out.type)), parts, [cell])
+    builder.emit(vm.Call(made_of_parts(out.type)), shown or parts, [cell])
+
+
+def _make(builder: ProgramBuilder, node: Apply, op: vm.Instruction, operands: Sequence[int], shape: int | None = None) -> None:
+    """Let a matrix be what an instruction makes; see `_made`."""
+    _give(builder, node, _made(builder, op, operands, node.outputs[0].type.dtype, shape))
 
 
 def _backwards(builder: ProgramBuilder, shape: int) -> int:
@@ -160,15 +166,18 @@ def lower_stored_values(builder: ProgramBuilder, node: Apply) -> None:
 @lowers(WithValues)
 def lower_with_values(builder: ProgramBuilder, node: Apply) -> None:
     x, data = node.inputs
-    places = _places(builder, x)
-    _give(builder, node, Parts(_contiguous(builder, builder.cell(data)), *places), fresh=False)
+    parts = Parts(_contiguous(builder, builder.cell(data)), *_places(builder, x))
+    copies = builder.new_cell(_OBJECT), builder.new_cell(_OBJECT)
+    builder.optional.update(copies)
+    builder.emit(vm.SparseCopy(_is_csc(x)), parts.places, copies)
+    _give(builder, node, parts, parts._replace(indices=copies[0], indptr=copies[1]))
 
 
 @lowers(Transpose)
 def lower_transpose(builder: ProgramBuilder, node: Apply) -> None:
     (x,) = node.inputs
     parts = _parts(builder, x)
-    _give(builder, node, parts._replace(shape=_backwards(builder, parts.shape)), fresh=True)
+    _give(builder, node, parts._replace(shape=_backwards(builder, parts.shape)))
 
 
 @lowers(CSM)
@@ -177,10 +186,10 @@ def lower_csm(builder: ProgramBuilder, node: Apply) -> None:
     if node.op.kmap is not None:
         raise CannotLower("a part of the values")
     values = _contiguous(builder, builder.cell(data))
-    parts = _new_parts(builder, data.type.dtype)._replace(values=values)
+    parts = Parts(values, builder.new_cell(_OBJECT), builder.new_cell(_OBJECT), builder.temporary(*_INT64_VECTOR))
     arrays = [values, builder.cell(indices), builder.cell(indptr), builder.converted(shape, "int64")]
     builder.emit(vm.SparseMake(node.op.format == "csc"), arrays, parts.places)
-    _give(builder, node, parts, fresh=True)
+    _give(builder, node, parts)
 
 
 @lowers(CSMProperties)
@@ -198,15 +207,11 @@ def lower_csm_properties(builder: ProgramBuilder, node: Apply) -> None:
 def lower_merge(builder: ProgramBuilder, node: Apply) -> None:
     """Of two formats the second matrix is brought into that of the first."""
     x, y = node.inputs
-    multiply = isinstance(node.op, MulSS)
-    (out,) = node.outputs
-    dtype = out.type.dtype
+    dtype = node.outputs[0].type.dtype
     _require_format(x)
     left, right = _parts(builder, x, dtype), _parts_like(builder, y, _is_csc(x), dtype)
-    parts = _new_parts(builder, dtype, left.shape)
-    operands = [*left.places, left.values, *right.places, right.values]
-    builder.emit(vm.SparseMerge(_is_csc(x), multiply), operands, parts[:3])
-    _give(builder, node, parts, fresh=True)
+    merge = vm.SparseMerge(_is_csc(x), isinstance(node.op, MulSS))
+    _make(builder, node, merge, [*left.operands, *right.operands], left.shape)
 
 
 @lowers(EnsureSortedIndices, Remove0)
@@ -214,10 +219,8 @@ def lower_tidy(builder: ProgramBuilder, node: Apply) -> None:
     """A new matrix, also of one that may be changed itself: it would have to become shorter."""
     (x,) = node.inputs
     whole = _parts(builder, x)
-    parts = _new_parts(builder, x.type.dtype, whole.shape)
     tidy = vm.SparseTidy(_is_csc(x), isinstance(node.op, EnsureSortedIndices), isinstance(node.op, Remove0))
-    builder.emit(tidy, [*whole.places, whole.values], parts[:3])
-    _give(builder, node, parts, fresh=True)
+    _make(builder, node, tidy, whole.operands, whole.shape)
 
 
 @lowers(HStack, VStack)
@@ -230,11 +233,8 @@ def lower_stack(builder: ProgramBuilder, node: Apply) -> None:
         raise CannotLower("complex values that become others")
     operands: list[int] = []
     for x in node.inputs:
-        parts = _parts_like(builder, x, csc, dtype)
-        operands += [*parts.places, parts.values]
-    made = _new_parts(builder, dtype)
-    builder.emit(vm.SparseStack(csc, isinstance(node.op, HStack) != csc), operands, made)
-    _give(builder, node, made, fresh=True)
+        operands += _parts_like(builder, x, csc, dtype).operands
+    _make(builder, node, vm.SparseStack(csc, isinstance(node.op, HStack) != csc), operands)
 
 
 @lowers(AddSD)
@@ -246,7 +246,7 @@ def lower_add_s_d(builder: ProgramBuilder, node: Apply) -> None:
     converted = y.type.dtype != out.type.dtype
     own = builder.temporary(out.type.dtype, y.type.broadcastable)
     builder.emit(vm.CastCopy() if converted else vm.Copy(), [dense], [own])
-    builder.emit(vm.SparseAddDense(True, _is_csc(x)), [own, *parts.places, parts.values], [builder.cell(out)])
+    builder.emit(vm.SparseAddDense(True, _is_csc(x)), [own, *parts.operands], [builder.cell(out)])
 
 
 @lowers(DenseFromSparse)
@@ -259,15 +259,12 @@ def _make_dense(builder: ProgramBuilder, parts: Parts, csc: bool, out: Any) -> N
     dtype = out.type.dtype
     zeros = builder.temporary(dtype, (False, False))
     builder.emit(vm.Alloc(), [builder.constant(np.zeros((), dtype)), *_lengths(builder, parts.shape)], [zeros])
-    builder.emit(vm.SparseAddDense(True, csc), [zeros, *parts.places, parts.values], [builder.cell(out)])
+    builder.emit(vm.SparseAddDense(True, csc), [zeros, *parts.operands], [builder.cell(out)])
 
 
 @lowers(SparseFromDense)
 def lower_sparse_from_dense(builder: ProgramBuilder, node: Apply) -> None:
-    (x,) = node.inputs
-    parts = _new_parts(builder, x.type.dtype)
-    builder.emit(vm.SparseFromDense(_is_csc(node.outputs[0])), [builder.cell(x)], parts)
-    _give(builder, node, parts, fresh=True)
+    _make(builder, node, vm.SparseFromDense(_is_csc(node.outputs[0])), [builder.cell(node.inputs[0])])
 
 
 @lowers(SpSum)
@@ -277,7 +274,7 @@ def lower_sp_sum(builder: ProgramBuilder, node: Apply) -> None:
         raise CannotLower("the sum of all values")
     parts = _parts(builder, x)
     of_lines = (node.op.axis == 1) != _is_csc(x)
-    builder.emit(vm.SparseSum(_is_csc(x), of_lines), [*parts.places, parts.values], [builder.cell(node.outputs[0])])
+    builder.emit(vm.SparseSum(_is_csc(x), of_lines), parts.operands, [builder.cell(node.outputs[0])])
 
 
 def _is_none(bound: Any) -> bool:
@@ -286,7 +283,7 @@ def _is_none(bound: Any) -> bool:
 
 @lowers(GetItem2d)
 def lower_get_item_2d(builder: ProgramBuilder, node: Apply) -> None:
-    """Rows of a csr matrix, columns of a csc one. Indices are views; values, which others may overwrite, are not."""
+    """Rows of a csr matrix, columns of a csc one."""
     x, *bounds = node.inputs
     _require_format(x)
     (start, stop, step), rest = (bounds[3:], bounds[:3]) if _is_csc(x) else (bounds[:3], bounds[3:])
@@ -297,12 +294,7 @@ def lower_get_item_2d(builder: ProgramBuilder, node: Apply) -> None:
         builder.constant(np.array(otherwise)) if _is_none(bound) else builder.cell(bound)
         for bound, otherwise in ((start, 0), (stop, np.iinfo("int64").max))
     ]
-    whole_parts = _parts(builder, x)
-    parts = _new_parts(builder, x.type.dtype)
-    builder.emit(vm.SparseSlice(_is_csc(x)), [whole_parts.values, *whole_parts.places, *cells], parts)
-    own = builder.temporary(x.type.dtype, (False,))
-    builder.emit(vm.Copy(), [parts.values], [own])
-    _give(builder, node, parts._replace(values=own), fresh=False)
+    _make(builder, node, vm.SparseSlice(_is_csc(x)), [*_parts(builder, x).operands, *cells])
 
 
 @lowers(GetItemList)
@@ -312,9 +304,7 @@ def lower_get_item_list(builder: ProgramBuilder, node: Apply) -> None:
     if _is_csc(x):
         raise CannotLower("rows of a csc matrix")
     positions = _contiguous(builder, builder.converted(which, "int64"))
-    whole, parts = _parts(builder, x), _new_parts(builder, x.type.dtype)
-    builder.emit(vm.SparseTake(False), [*whole.places, whole.values, positions], parts)
-    _give(builder, node, parts, fresh=True)
+    _make(builder, node, vm.SparseTake(False), [*_parts(builder, x).operands, positions])
 
 
 @lowers(ValuesAt)
@@ -323,7 +313,7 @@ def lower_values_at(builder: ProgramBuilder, node: Apply) -> None:
     out, csc = builder.cell(node.outputs[0]), _is_csc(x)
     if isinstance(y.type, SparseType):
         parts = _parts_like(builder, y, csc, y.type.dtype)
-        builder.emit(vm.SparseValuesOf(csc), [*_places(builder, x), *parts.places, parts.values], [out])
+        builder.emit(vm.SparseValuesOf(csc), [*_places(builder, x), *parts.operands], [out])
     else:
         builder.emit(vm.SparseValuesAt(csc), [*_places(builder, x), builder.cell(y)], [out])
 
@@ -353,9 +343,7 @@ def _times(builder: ProgramBuilder, x: Any, y: Any, dtype: str) -> Parts:
     """The parts of the product of two sparse matrices, in the format of the first."""
     csc = _is_csc(x)
     left, right = _parts(builder, x, dtype), _parts_like(builder, y, csc, dtype)
-    made = _new_parts(builder, dtype)
-    builder.emit(vm.SparseTimes(csc), [*left.places, left.values, *right.places, right.values], made)
-    return made
+    return _made(builder, vm.SparseTimes(csc), [*left.operands, *right.operands], dtype)
 
 
 @lowers(StructuredDot, TrueDot)
@@ -366,13 +354,12 @@ def lower_sparse_product(builder: ProgramBuilder, node: Apply) -> None:
     if not isinstance(out.type, SparseType):
         raise CannotLower("a matrix of another format")
     if isinstance(y.type, SparseType):
-        _give(builder, node, _times(builder, x, y, out.type.dtype), fresh=True)
+        _give(builder, node, _times(builder, x, y, out.type.dtype))
         return
     dtype = out.type.dtype
-    product, made = builder.temporary(dtype, (False, y.type.broadcastable[1])), _new_parts(builder, dtype)
+    product = builder.temporary(dtype, (False, y.type.broadcastable[1]))
     _product(builder, x, _stored(builder, x, dtype), builder.converted(y, dtype), _is_csc(x), product)
-    builder.emit(vm.SparseFromDense(_is_csc(out)), [product], made)
-    _give(builder, node, made, fresh=True)
+    _make(builder, node, vm.SparseFromDense(_is_csc(out)), [product])
 
 
 @lowers(Dot)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
 from theano.gof.graph import Apply, Variable
 from theano.native import instructions as vm
 from theano.native.program import CannotLower, ProgramBuilder
-from theano.process import new_lock
 from theano.scalar import special
 
 # By scalar op: the name of SciPy's function, that of a factor (a function of the first argument), whether it is f(k, x)
@@ -29,8 +29,6 @@ FUNCTIONS: dict[type, tuple[str, str | None, bool]] = {
 }
 
 _SIGNATURE = re.compile(r"double \((double(?:, double)?), int __pyx_skip_dispatch\)\Z")
-_lock = new_lock()
-_found: dict[str, Any] = {}
 
 
 def find_function(name: str, arguments: int) -> Any:
@@ -41,15 +39,13 @@ def find_function(name: str, arguments: int) -> Any:
     CannotLower
         If SciPy is missing or has no such function.
     """
-    with _lock:
-        if not _found:
-            _found.update(_load())
-    found = _found.get(f"{name}/{arguments}")
+    found = _load().get(f"{name}/{arguments}")
     if found is None:
         raise CannotLower(f"SciPy's C interface has no {name} of {arguments} float64")
     return found
 
 
+@functools.cache
 def _load() -> dict[str, Any]:
     """Capsules by name and number of arguments; specialisations of one name are told apart by their signatures."""
     import ctypes
@@ -57,10 +53,10 @@ def _load() -> dict[str, Any]:
     try:
         from scipy.special import cython_special
     except ImportError:
-        return {"": None}
+        return {}
     signature_of = ctypes.pythonapi.PyCapsule_GetName
     signature_of.restype, signature_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    found: dict[str, Any] = {"": None}
+    found: dict[str, Any] = {}
     for name, capsule in cython_special.__pyx_capi__.items():
         matched = _SIGNATURE.match((signature_of(capsule) or b"").decode())
         if matched:

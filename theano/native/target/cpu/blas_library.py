@@ -10,6 +10,7 @@ import glob
 import os
 import re
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 NAMES = tuple(f"{letter}{routine}" for letter in "sdcz" for routine in ("gemm", "gemv"))
@@ -40,10 +41,11 @@ def find_blas(ldflags: str = "") -> tuple[str, dict[str, Any]]:
         return ldflags, _from_ldflags(ldflags)
     # Passing pointers to 64-bit integers where 32-bit ones are read needs the low half first.
     if sys.byteorder == "little":
-        for find in (_from_numpy, _from_scipy):
-            found = find()
-            if found is not None:
-                return found
+        if numpys := numpys_routines(NAMES):
+            library, found, _ = numpys
+            return f"NumPy's OpenBLAS ({os.path.basename(library._name)})", found | _thread_control(library)
+        if scipys := _from_scipy():
+            return scipys
     return "own loops (no BLAS found)", {}
 
 
@@ -74,21 +76,16 @@ def _thread_control(library: Any) -> dict[str, int]:
     return {}
 
 
-def _addresses(libraries: list[Any], pattern: str) -> dict[str, int] | None:
+def _addresses(libraries: list[Any], pattern: str, names: Sequence[str]) -> dict[str, int] | None:
     """Addresses of all routines, named by `pattern`; None when one is missing."""
     import ctypes
 
     found = {}
-    for name in NAMES:
-        for library in libraries:
-            try:
-                routine = getattr(library, pattern.format(name))
-            except AttributeError:
-                continue
-            found[name] = ctypes.cast(routine, ctypes.c_void_p).value
-            break
-        else:
+    for name in names:
+        routine = next((getattr(lib, pattern.format(name)) for lib in libraries if hasattr(lib, pattern.format(name))), None)
+        if routine is None:
             return None
+        found[name] = ctypes.cast(routine, ctypes.c_void_p).value
     return found
 
 
@@ -113,7 +110,7 @@ def _from_ldflags(ldflags: str) -> dict[str, int]:
             continue
         libraries.append(_first_loadable(candidates, word))
     for pattern in ("{}_", "{}", "{}_64_"):
-        found = _addresses(libraries, pattern)
+        found = _addresses(libraries, pattern, NAMES)
         if found is not None:
             for library in libraries:
                 found |= _thread_control(library)
@@ -133,27 +130,23 @@ def _first_loadable(candidates: list[str], word: str) -> Any:
     raise OSError(f"config.blas.ldflags: cannot load {word!r}: {problem}")
 
 
-def _numpy_libraries() -> list[str]:
-    """Files of the OpenBLAS in NumPy's wheel."""
+def numpys_routines(names: Sequence[str]) -> tuple[Any, dict[str, int], bool] | None:
+    """The OpenBLAS of NumPy's wheel that has these routines, their addresses by name, whether its integers have 64 bits."""
+    import ctypes
+
     import numpy
 
     package = os.path.dirname(numpy.__file__)
-    folders = (package + ".libs", os.path.join(package, ".dylibs"))
-    return [path for folder in folders for path in glob.glob(os.path.join(glob.escape(folder), "libscipy_openblas*"))]
-
-
-def _from_numpy() -> tuple[str, dict[str, int]] | None:
-    import ctypes
-
-    for path in _numpy_libraries():
-        try:
-            library = ctypes.CDLL(path)
-        except OSError:
-            continue
-        for pattern in ("scipy_{}_64_", "scipy_{}_"):
-            found = _addresses([library], pattern)
-            if found is not None:
-                return f"NumPy's OpenBLAS ({os.path.basename(path)})", found | _thread_control(library)
+    for folder in (package + ".libs", os.path.join(package, ".dylibs")):
+        for path in glob.glob(os.path.join(glob.escape(folder), "libscipy_openblas*")):
+            try:
+                library = ctypes.CDLL(path)
+            except OSError:
+                continue
+            for pattern, wide in (("scipy_{}_64_", True), ("scipy_{}_", False)):
+                found = _addresses([library], pattern, names)
+                if found is not None:
+                    return library, found, wide
     return None
 
 

@@ -6,13 +6,16 @@ The OpenBLAS that NumPy's wheel brought has it; else SciPy's `cython_lapack` and
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
+
+from theano.native.target.cpu.blas_library import load_blas, load_extension, numpys_routines
 
 NAMES = tuple(
     letter + routine
     for letter in "sdcz"
-    for routine in ("potrf", "getrf", "getri", "getrs", "sysv", "gesdd", "geqrf", "geev", "gelsd")
+    for routine in ("potrf", "getrf", "getri", "getrs", "laswp", "sysv", "gesdd", "geqrf", "geev", "gelsd")
 )
 NAMES += tuple(letter + routine for letter in "sd" for routine in ("syevd", "sygvd", "orgqr"))
 NAMES += tuple(letter + routine for letter in "cz" for routine in ("heevd", "hegvd", "ungqr"))
@@ -33,57 +36,33 @@ def find_lapack() -> tuple[dict[str, Any], bool]:
         If neither NumPy's OpenBLAS nor SciPy has them.
     """
     if sys.byteorder == "little":  # 32-bit integers are read as the low half of 64-bit ones
-        found = _from_numpy() or _from_scipy()
-        if found is not None:
-            return found
+        if numpys := numpys_routines((*NAMES, *PRODUCTS)):
+            return numpys[1:]
+        if scipys := _from_scipy():
+            return scipys
     raise ImportError("no LAPACK found: it comes with SciPy")
 
 
 def load_lapack() -> None:
     """Find LAPACK and give it to the runtime, together with a BLAS."""
     from theano.native import _runtime
-    from theano.native.target.cpu.blas_library import load_blas
 
     if not _runtime.blas_name():
         load_blas()
     _runtime.lapack_set(*find_lapack())
 
 
+@functools.cache
 def available() -> bool:
     """Whether LAPACK can be found; remembered."""
-    if not _known:
-        try:
-            find_lapack()
-            _known.append(True)
-        except ImportError:
-            _known.append(False)
-    return _known[0]
-
-
-_known: list[bool] = []
-
-
-def _from_numpy() -> tuple[dict[str, Any], bool] | None:
-    import ctypes
-
-    from theano.native.target.cpu.blas_library import _numpy_libraries
-
-    for path in _numpy_libraries():
-        try:
-            library = ctypes.CDLL(path)
-        except OSError:
-            continue
-        for pattern, wide in (("scipy_{}_64_", True), ("scipy_{}_", False)):
-            names = {name: pattern.format(name) for name in (*NAMES, *PRODUCTS)}
-            if all(hasattr(library, symbol) for symbol in names.values()):
-                found = {n: ctypes.cast(getattr(library, s), ctypes.c_void_p).value for n, s in names.items()}
-                return found, wide
-    return None
+    try:
+        find_lapack()
+    except ImportError:
+        return False
+    return True
 
 
 def _from_scipy() -> tuple[dict[str, Any], bool] | None:
-    from theano.native.target.cpu.blas_library import load_extension
-
     lapack, blas = load_extension("scipy.linalg.cython_lapack"), load_extension("scipy.linalg.cython_blas")
     found = {name: lapack.__pyx_capi__.get(name) for name in NAMES} if lapack is not None else {}
     if blas is not None:

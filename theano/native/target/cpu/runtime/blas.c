@@ -26,11 +26,9 @@ typedef void (*ger_fn)(const void *, const void *, const void *, const void *, c
 typedef double (*ddot_fn)(const void *, const void *, const void *, const void *, const void *);
 typedef float (*sdot_fn)(const void *, const void *, const void *, const void *, const void *);
 
-static gemm_fn gemm[4];
-static gemv_fn gemv[4];
-static ger_fn ger[4];
-static ddot_fn ddot;
-static sdot_fn sdot;
+enum { GEMM, GEMV, GER, DOT, N_ROUTINES };
+static const char *const names[N_ROUTINES][2] = {{"gemm", "gemm"}, {"gemv", "gemv"}, {"ger", "geru"}, {"dot", "dot"}};
+static void *routines[N_ROUTINES][4];
 static void (*set_blas_threads)(int);
 static int (*get_blas_threads)(void);
 static int blas_state; /* 0: not looked for yet, 1: looked for */
@@ -38,25 +36,10 @@ static char blas_name[256] = "";
 
 #define MAX_INT 2147483647
 
-static int type_size(int typenum)
+static npy_intp type_size(int typenum)
 {
-    static const int sizes[] = {4, 8, 8, 16};
-    int l = thn_lapack_letter(typenum);
-    return l >= 0 ? sizes[l] : 8; /* the others are computed with in int64 */
-}
-
-/* Constants of each type. */
-static const float s_one[2] = {1, 0}, s_zero[2] = {0, 0};
-static const double d_one[2] = {1, 0}, d_zero[2] = {0, 0};
-
-static const void *one_of(int letter)
-{
-    return (letter & 1) ? (const void *)d_one : (const void *)s_one;
-}
-
-static const void *zero_of(int letter)
-{
-    return (letter & 1) ? (const void *)d_zero : (const void *)s_zero;
+    const int letter = thn_lapack_letter(typenum);
+    return letter >= 0 ? (npy_intp)thn_item_size(letter) : 8; /* the others are computed with in int64 */
 }
 
 /* ---- plain loops over C contiguous operands: c += a b */
@@ -86,7 +69,7 @@ LOOPS(c8, ThnC8, COMPLEX_MULADD)
 LOOPS(c16, ThnC16, COMPLEX_MULADD)
 
 /* The elements of m in C order, converted to `to`, in a new pool block. */
-static char *contiguous(const ThnMatrix *m, int from, int to, int item)
+static char *contiguous(const ThnMatrix *m, int from, int to, npy_intp item)
 {
     char *p = thn_pool_alloc((size_t)(m->rows * m->cols * item) + 1);
     if (p) {
@@ -105,7 +88,7 @@ static int blend(int typenum, const ThnMatrix *c, char *t, const void *alpha, co
     if (thn_is_zero(thn_lapack_letter(typenum), beta)) {
         return 0;
     }
-    THN_POOLED char *old = contiguous(c, typenum, typenum, (int)item);
+    THN_POOLED char *old = contiguous(c, typenum, typenum, item);
     THN_NEED(old);
     multiply(n, old, item, beta, 0);
     thn_add_inner(typenum)(n, t, item, old, item);
@@ -117,7 +100,7 @@ static int matmul_loops(int typenum, const ThnMatrix *a, const ThnMatrix *b, con
 {
     int letter = thn_lapack_letter(typenum);
     int work = letter >= 0 ? typenum : typenum == NPY_HALF ? NPY_FLOAT : NPY_INT64;
-    int item = work == NPY_FLOAT ? 4 : type_size(work);
+    const npy_intp item = type_size(work);
     npy_intp m = c->rows, n = c->cols, k = a->cols;
     THN_POOLED char *x = contiguous(a, typenum, work, item), *y = contiguous(b, typenum, work, item);
     THN_POOLED char *t = thn_pool_alloc((size_t)(m * n * item) + 1);
@@ -130,7 +113,7 @@ static int matmul_loops(int typenum, const ThnMatrix *a, const ThnMatrix *b, con
     case NPY_CDOUBLE: loops_c16(m, n, k, (ThnC16 *)x, (ThnC16 *)y, (ThnC16 *)t); break;
     default: loops_i8(m, n, k, (uint64_t *)x, (uint64_t *)y, (uint64_t *)t);
     }
-    THN_TRY(letter >= 0 && (alpha || beta) ? blend(typenum, c, t, alpha ? alpha : one_of(letter), beta ? beta : zero_of(letter)) : 0);
+    THN_TRY(letter >= 0 && (alpha || beta) ? blend(typenum, c, t, alpha ? alpha : thn_unit(letter, 1), beta ? beta : thn_unit(letter, 0)) : 0);
     npy_intp dims[2] = {m, n}, ss[2] = {n * item, item}, ds[2] = {c->row_stride, c->col_stride};
     thn_loop2(2, dims, c->data, ds, t, ss, thn_cast_inner(typenum, work));
     return 0;
@@ -171,8 +154,11 @@ static void forget_holders(void)
 }
 #endif
 
-static void hold_one_thread(void)
+int thn_blas_hold(void)
 {
+    if (!set_blas_threads) {
+        return 0;
+    }
     lock_holders();
     if (holders++ == 0) {
         held_threads = get_blas_threads();
@@ -185,10 +171,14 @@ static void hold_one_thread(void)
         }
     }
     unlock_holders();
+    return 1;
 }
 
-static void let_threads_go(void)
+void thn_blas_let_go(int held)
 {
+    if (!held) {
+        return;
+    }
     lock_holders();
     if (--holders == 0 && held_threads > 1) {
         set_blas_threads(held_threads);
@@ -207,21 +197,6 @@ static int64_t part_length(int64_t length, int64_t parts)
     return ((length + parts - 1) / parts + 15) / 16 * 16;
 }
 
-int thn_blas_hold(void)
-{
-    if (set_blas_threads) {
-        hold_one_thread();
-    }
-    return set_blas_threads != NULL;
-}
-
-void thn_blas_let_go(int held)
-{
-    if (held) {
-        let_threads_go();
-    }
-}
-
 /* Runs a product of so much work in parts of a side, at least `least` long and worth `each`. */
 static void run_parts(double work, double serial, double each, int64_t length, int64_t least, thn_range_fn fn, void *ctx)
 {
@@ -230,9 +205,8 @@ static void run_parts(double work, double serial, double each, int64_t length, i
         fn(ctx, 0, length);
         return;
     }
-    hold_one_thread();
+    THN_HELD held = thn_blas_hold();
     thn_parallel_ranges(length, part_length(length, parts > (double)(length / least) ? length / least : (int64_t)parts), fn, ctx);
-    let_threads_go();
 }
 
 typedef struct {
@@ -260,7 +234,7 @@ static int gemm_part(void *ctx, npy_intp start, npy_intp stop)
         a += start * (g->ta == 'N' ? 1 : g->lda) * g->item;
         c += start * g->item;
     }
-    gemm[g->letter](&g->ta, &g->tb, &m, &n, &g->k, g->alpha, a, &g->lda, b, &g->ldb, g->beta, c, &g->ldc);
+    ((gemm_fn)routines[GEMM][g->letter])(&g->ta, &g->tb, &m, &n, &g->k, g->alpha, a, &g->lda, b, &g->ldb, g->beta, c, &g->ldc);
     return 0;
 }
 
@@ -290,7 +264,7 @@ static int gemv_part(void *ctx, npy_intp start, npy_intp stop)
     /* With a negative step the vector's start is at its end. */
     int64_t skip = g->incy > 0 ? start : length - start - count;
     char *y = g->y + skip * (g->incy > 0 ? g->incy : -g->incy) * g->item;
-    gemv[g->letter](&g->trans, &rows, &cols, g->alpha, a, &g->ld, g->x, &g->incx, g->beta, y, &g->incy);
+    ((gemv_fn)routines[GEMV][g->letter])(&g->trans, &rows, &cols, g->alpha, a, &g->ld, g->x, &g->incx, g->beta, y, &g->incy);
     return 0;
 }
 
@@ -301,44 +275,34 @@ static void run_gemv(Gemv *g)
 
 /* ---- BLAS */
 
-/* Column-major description: 'N' if columns are contiguous, 'T' if rows are. 0: neither. */
-static char layout(const ThnMatrix *m, npy_intp item, int64_t *ld)
+/* Whether the columns of such a matrix are contiguous; `ld` apart. */
+static int by_columns(npy_intp rows, npy_intp cols, npy_intp row_stride, npy_intp col_stride, npy_intp item, int64_t *ld)
 {
-    npy_intp rs = m->row_stride, cs = m->col_stride, rows = m->rows, cols = m->cols;
-    if (rows <= 1) {
-        rs = item;
-    }
-    if (cols <= 1) {
-        cs = item;
-    }
-    if ((rs == item || rows <= 1) && (cols <= 1 || (cs % item == 0 && cs / item >= (rows > 1 ? rows : 1)))) {
-        *ld = cols <= 1 ? (rows > 1 ? rows : 1) : cs / item;
-        if (*ld <= MAX_INT) {
-            return 'N';
-        }
-    }
-    if ((cs == item || cols <= 1) && (rows <= 1 || (rs % item == 0 && rs / item >= (cols > 1 ? cols : 1)))) {
-        *ld = rows <= 1 ? (cols > 1 ? cols : 1) : rs / item;
-        if (*ld <= MAX_INT) {
-            return 'T';
-        }
-    }
-    return 0;
+    const npy_intp least = thn_most(rows, 1);
+    *ld = cols > 1 ? col_stride / item : least;
+    return (rows <= 1 || row_stride == item) && (cols <= 1 || col_stride % item == 0) && *ld >= least && *ld <= MAX_INT;
+}
+
+char thn_layout(const ThnMatrix *m, npy_intp item, int64_t *ld)
+{
+    return by_columns(m->rows, m->cols, m->row_stride, m->col_stride, item, ld)   ? 'N'
+           : by_columns(m->cols, m->rows, m->col_stride, m->row_stride, item, ld) ? 'T'
+                                                                                  : 0;
 }
 
 /* The same matrix in memory that BLAS can describe, copied in the order in which it lies; `held`, NULL before,
  * is for a block of the pool. */
 static int usable(ThnMatrix *m, int typenum, npy_intp item, int64_t *ld, char *trans, char **held)
 {
-    *trans = layout(m, item, ld);
+    *trans = thn_layout(m, item, ld);
     if (!*trans) {
         const int turned = llabs(m->row_stride) < llabs(m->col_stride);
         ThnMatrix copy = turned ? thn_transposed(m) : *m;
-        *held = contiguous(&copy, typenum, typenum, (int)item);
+        *held = contiguous(&copy, typenum, typenum, item);
         THN_NEED(*held);
         copy = (ThnMatrix){*held, copy.rows, copy.cols, copy.cols * item, item};
         *m = turned ? thn_transposed(&copy) : copy;
-        *trans = layout(m, item, ld);
+        *trans = thn_layout(m, item, ld);
     }
     return 0;
 }
@@ -386,21 +350,21 @@ int thn_matmul(int typenum, const ThnMatrix *a0, const ThnMatrix *b0, const ThnM
     if (c0->rows == 0 || c0->cols == 0) {
         return 0;
     }
-    if (letter < 0 || !gemm[letter] || a0->rows > MAX_INT || a0->cols > MAX_INT || b0->cols > MAX_INT || a0->cols == 0) {
+    if (letter < 0 || !routines[GEMM][letter] || !routines[GEMV][letter] || a0->rows > MAX_INT || a0->cols > MAX_INT || b0->cols > MAX_INT || a0->cols == 0) {
         return matmul_loops(typenum, a0, b0, c0, alpha, beta);
     }
     npy_intp item = type_size(typenum);
-    alpha = alpha ? alpha : one_of(letter);
-    beta = beta ? beta : zero_of(letter);
-    if (c0->rows == 1 && c0->cols == 1 && letter < 2 && thn_is_zero(letter, beta) && ddot && sdot) {
+    alpha = alpha ? alpha : thn_unit(letter, 1);
+    beta = beta ? beta : thn_unit(letter, 0);
+    if (c0->rows == 1 && c0->cols == 1 && letter < 2 && routines[DOT][letter] && thn_is_zero(letter, beta)) {
         const char *x = a0->data, *y = b0->data;
         int64_t n = a0->cols;
         int64_t incx = vector_step(n, a0->col_stride, item, &x), incy = vector_step(n, b0->row_stride, item, &y);
         if (incx && incy) {
             if (letter == 0) {
-                *(float *)c0->data = *(const float *)alpha * sdot(&n, x, &incx, y, &incy);
+                *(float *)c0->data = *(const float *)alpha * ((sdot_fn)routines[DOT][letter])(&n, x, &incx, y, &incy);
             } else {
-                *(double *)c0->data = *(const double *)alpha * ddot(&n, x, &incx, y, &incy);
+                *(double *)c0->data = *(const double *)alpha * ((ddot_fn)routines[DOT][letter])(&n, x, &incx, y, &incy);
             }
             return 0;
         }
@@ -430,25 +394,21 @@ int thn_matmul(int typenum, const ThnMatrix *a0, const ThnMatrix *b0, const ThnM
     int64_t lda, ldb, ldc;
     THN_POOLED char *held_a = NULL, *held_b = NULL, *held_c = NULL;
     char ta, tb, tc;
-    THN_TRY(usable(&a, typenum, item, &lda, &ta, &held_a));
-    THN_TRY(usable(&b, typenum, item, &ldb, &tb, &held_b));
     THN_TRY(usable(&c, typenum, item, &ldc, &tc, &held_c));
-    Gemm g = {letter, 0, ta, tb, c.rows, c.cols, a.cols, lda, ldb, ldc, item, alpha, beta, a.data, b.data, c.data};
     if (tc == 'T') {
         /* Row-major result: c^T = b^T a^T. */
-        g.ta = tb == 'N' ? 'T' : 'N';
-        g.tb = ta == 'N' ? 'T' : 'N';
-        g.m = c.cols;
-        g.n = c.rows;
-        g.lda = ldb;
-        g.ldb = lda;
-        g.a = b.data;
-        g.b = a.data;
+        a = bt;
+        b = at;
+        c = thn_transposed(&c);
     }
+    THN_TRY(usable(&a, typenum, item, &lda, &ta, &held_a));
+    THN_TRY(usable(&b, typenum, item, &ldb, &tb, &held_b));
+    Gemm g = {letter, 0, ta, tb, c.rows, c.cols, a.cols, lda, ldb, ldc, item, alpha, beta, a.data, b.data, c.data};
     run_gemm(&g);
     if (held_c) {
-        npy_intp dims[2] = {c.rows, c.cols}, ss[2] = {c.row_stride, c.col_stride}, ds[2] = {c0->row_stride, c0->col_stride};
-        thn_copy_strided(2, dims, c0->data, ds, c.data, ss, (int)item);
+        const ThnMatrix to = tc == 'T' ? ct : *c0;
+        const npy_intp dims[2] = {c.rows, c.cols}, ss[2] = {c.row_stride, c.col_stride}, ds[2] = {to.row_stride, to.col_stride};
+        thn_copy_strided(2, dims, to.data, ds, c.data, ss, (int)item);
     }
     return 0;
 }
@@ -463,60 +423,57 @@ int thn_ger(int typenum, const ThnMatrix *a, const ThnMatrix *x, const ThnMatrix
     const char *px = x->data, *py = y->data;
     int64_t incx = vector_step(x->rows, x->row_stride, item, &px), incy = vector_step(y->rows, y->row_stride, item, &py);
     int64_t ld;
-    char form = layout(a, item, &ld);
-    if (letter >= 0 && ger[letter] && incx && incy && form && a->rows <= MAX_INT && a->cols <= MAX_INT) {
+    char form = thn_layout(a, item, &ld);
+    const ger_fn ger = letter >= 0 ? (ger_fn)routines[GER][letter] : NULL;
+    if (ger && incx && incy && form && a->rows <= MAX_INT && a->cols <= MAX_INT) {
         int64_t m = a->rows, n = a->cols;
         if (form == 'T') {
-            ger[letter](&n, &m, alpha, py, &incy, px, &incx, a->data, &ld);
+            ger(&n, &m, alpha, py, &incy, px, &incx, a->data, &ld);
         } else {
-            ger[letter](&m, &n, alpha, px, &incx, py, &incy, a->data, &ld);
+            ger(&m, &n, alpha, px, &incx, py, &incy, a->data, &ld);
         }
         return 0;
     }
     ThnMatrix row = thn_transposed(y);
-    return thn_matmul(typenum, x, &row, a, alpha, one_of(letter));
+    return thn_matmul(typenum, x, &row, a, alpha, thn_unit(letter, 1));
 }
 
 /* ---- where the pointers come from */
 
-void *thn_pointer_of(PyObject *pointers, const char *name)
+/* The address that the dict has under a name, a number or a capsule. NULL, perhaps with an exception, if there is none. */
+static void *pointer_of(PyObject *pointers, const char *name)
 {
     PyObject *v = PyDict_GetItemString(pointers, name); /* borrowed */
     THN_NULL_UNLESS(v);
     return PyCapsule_CheckExact(v) ? PyCapsule_GetPointer(v, PyCapsule_GetName(v)) : PyLong_AsVoidPtr(v);
 }
 
+int thn_take_routines(PyObject *pointers, int n, const char *const (*names)[2], void *(*to)[4], int all)
+{
+    for (int k = 0; k < 4 * n; k++) {
+        char name[16];
+        snprintf(name, sizeof name, "%c%s", "sdcz"[k % 4], names[k / 4][k % 4 >= THN_C]);
+        to[k / 4][k % 4] = pointer_of(pointers, name);
+        THN_TRY(PyErr_Occurred() ? -1 : 0);
+        THN_RAISE_IF(all && !to[k / 4][k % 4], PyExc_KeyError, "the routine %s is missing", name);
+    }
+    return 0;
+}
+
 static PyObject *blas_set(PyObject *Py_UNUSED(self), PyObject *args)
 {
     PyObject *pointers;
     const char *name = "";
-    static const char letters[] = "sdcz";
     THN_NULL_UNLESS(PyArg_ParseTuple(args, "O!|s", &PyDict_Type, &pointers, &name));
-    for (int i = 0; i < 4; i++) {
-        char routine[8];
-        snprintf(routine, sizeof routine, "%cgemm", letters[i]);
-        gemm[i] = (gemm_fn)thn_pointer_of(pointers, routine);
-        snprintf(routine, sizeof routine, "%cgemv", letters[i]);
-        gemv[i] = (gemv_fn)thn_pointer_of(pointers, routine);
-        snprintf(routine, sizeof routine, i < 2 ? "%cger" : "%cgeru", letters[i]);
-        ger[i] = (ger_fn)thn_pointer_of(pointers, routine);
-        if (!gemm[i] || !gemv[i]) {
-            gemm[i] = NULL;
-            gemv[i] = NULL;
-        }
-    }
-    ddot = (ddot_fn)thn_pointer_of(pointers, "ddot");
-    sdot = (sdot_fn)thn_pointer_of(pointers, "sdot");
-    set_blas_threads = (void (*)(int))thn_pointer_of(pointers, "set_num_threads");
-    get_blas_threads = (int (*)(void))thn_pointer_of(pointers, "get_num_threads");
+    THN_NULL_UNLESS(thn_take_routines(pointers, N_ROUTINES, names, routines, 0) == 0);
+    set_blas_threads = (void (*)(int))pointer_of(pointers, "set_num_threads");
+    get_blas_threads = (int (*)(void))pointer_of(pointers, "get_num_threads");
     if (!get_blas_threads) {
         set_blas_threads = NULL;
     }
     snprintf(blas_name, sizeof blas_name, "%s", name);
     blas_state = 1;
-    if (PyErr_Occurred()) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(!PyErr_Occurred());
     Py_RETURN_NONE;
 }
 

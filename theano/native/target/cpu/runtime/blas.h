@@ -33,14 +33,23 @@ int thn_matmul(int typenum, const ThnMatrix *a, const ThnMatrix *b, const ThnMat
                const void *beta);
 /* a = a + alpha * x y^T; x and y as n x 1 matrices; float and complex types. -1: out of memory. */
 int thn_ger(int typenum, const ThnMatrix *a, const ThnMatrix *x, const ThnMatrix *y, const void *alpha);
+/* As column-major memory: 'N' if columns are contiguous, `ld` items apart, 'T' if rows are. 0: neither. */
+char thn_layout(const ThnMatrix *m, npy_intp item, int64_t *ld);
 /* Holds the library to one thread of its own until the matching call; returns whether it could. */
 int thn_blas_hold(void);
 void thn_blas_let_go(int held);
+/* Of a variable that gets its result: what is held is let go where the variable's scope ends. */
+#define THN_HELD __attribute__((cleanup(thn_blas_end))) const int
+static inline void thn_blas_end(const int *held)
+{
+    thn_blas_let_go(*held);
+}
 /* Makes sure that the function pointers were looked for (GIL held); -1 with a Python error. */
 int thn_blas_ready(void);
 /* Calls a function that gives the runtime its routines. -1: exception. */
 int thn_load_routines(const char *from, const char *function);
-/* The address that the dict has under a name, a number or a capsule. NULL, perhaps with an exception, if there is none. */
-void *thn_pointer_of(PyObject *pointers, const char *name);
+/* Routines for the four types by the addresses that a dict has under their names: `n` names of those for real and for complex types.
+ * NULL, or if `all` are needed an exception, where there is none. -1: exception. */
+int thn_take_routines(PyObject *pointers, int n, const char *const (*names)[2], void *(*to)[4], int all);
 
 #endif

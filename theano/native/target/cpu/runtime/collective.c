@@ -7,7 +7,6 @@
 #include <structmember.h>
 
 #include <limits.h>
-#include <stdlib.h>
 #if defined(_WIN32)
 #include <windows.h>
 #else
@@ -56,15 +55,12 @@ static void pause_for(double seconds)
 #endif
 }
 
-/* ---- calls of MPI */
+/* ---- calls of MPI. A handle of four bytes is passed as one of eight, which C's calling conventions allow. */
 
 /* Begins to send or to receive. */
 static int post(const Mpi *m, void *function, char *p, int n, int rank, int tag, char *request)
 {
-    if (m->handle == 4) {
-        return ((int (*)(void *, int, int, int, int, int, void *))function)(p, n, (int)m->byte, rank, tag, (int)m->comm, request);
-    }
-    return ((int (*)(void *, int, void *, int, int, void *, void *))function)(p, n, (void *)m->byte, rank, tag, (void *)m->comm, request);
+    return ((int (*)(void *, int, intptr_t, int, int, intptr_t, void *))function)(p, n, m->byte, rank, tag, m->comm, request);
 }
 
 static int test_all(const Mpi *m, int n, char *requests, int *flag, char *statuses)
@@ -74,22 +70,18 @@ static int test_all(const Mpi *m, int n, char *requests, int *flag, char *status
 
 static int get_count(const Mpi *m, const char *status, int *count)
 {
-    if (m->handle == 4) {
-        return ((int (*)(const void *, int, int *))m->get_count)(status, (int)m->byte, count);
-    }
-    return ((int (*)(const void *, void *, int *))m->get_count)(status, (void *)m->byte, count);
+    return ((int (*)(const void *, intptr_t, int *))m->get_count)(status, m->byte, count);
 }
 
 static int get_status(const Mpi *m, const char *request, int *flag, char *status)
 {
-    if (m->handle == 4) {
-        int32_t handle;
-        memcpy(&handle, request, 4);
-        return ((int (*)(int, int *, void *))m->get_status)(handle, flag, status);
+    int32_t narrow;
+    memcpy(&narrow, request, sizeof narrow);
+    intptr_t handle = narrow;
+    if (m->handle > 4) {
+        memcpy(&handle, request, sizeof handle);
     }
-    void *handle;
-    memcpy(&handle, request, sizeof handle);
-    return ((int (*)(void *, int *, void *))m->get_status)(handle, flag, status);
+    return ((int (*)(intptr_t, int *, void *))m->get_status)(handle, flag, status);
 }
 
 /* ---- combining */
@@ -178,51 +170,42 @@ static int within(int64_t place, int64_t begin, int64_t nbytes, int64_t needs[3]
     return 1;
 }
 
-int thn_plan_check(PyObject *plan, int64_t needs[3])
+/* 0, or -1 for what is no plan. */
+static int read_plan(const int64_t *at, const int64_t *const end, int64_t needs[3])
 {
-    PyArrayObject *a = (PyArrayObject *)plan;
-    needs[0] = needs[1] = needs[2] = 0;
-    THN_RAISE_IF(!PyArray_Check(plan) || PyArray_TYPE(a) != NPY_INT64 || PyArray_NDIM(a) != 1 || !PyArray_IS_C_CONTIGUOUS(a),
-                 PyExc_TypeError, "a plan is a vector of int64");
-    const int64_t *at = PyArray_DATA(a), *const end = at + PyArray_SIZE(a);
-    if (end - at < HEADER || at[0] < 0 || at[1] < 0 || at[1] > INT_MAX || at[2] < 0 || (at[3] & ~(int64_t)1)) {
-        goto bad;
-    }
-    needs[THN_ROOM] = at[0];
-    const int64_t room = at[0], most = at[1];
+    THN_NEED(end - at >= HEADER && at[0] >= 0 && at[1] >= 0 && at[1] <= INT_MAX && at[2] >= 0 && !(at[3] & ~(int64_t)1));
+    const int64_t room = needs[THN_ROOM] = at[0], most = at[1];
     int64_t rounds = at[2];
     for (at += HEADER; rounds > 0; rounds--) {
-        if (end - at < 3 || at[0] < 0 || at[1] < 0 || at[2] < 0 || at[0] > most || at[1] > most - at[0]) {
-            goto bad;
-        }
+        THN_NEED(end - at >= 3 && at[0] >= 0 && at[1] >= 0 && at[2] >= 0 && at[0] <= most && at[1] <= most - at[0]);
         const int64_t messages = at[0] + at[1], work = at[2];
         at += 3;
-        if (end - at < MESSAGE * messages) {
-            goto bad;
-        }
+        THN_NEED(end - at >= MESSAGE * messages);
         for (int64_t i = 0; i < messages; i++, at += MESSAGE) {
-            if (at[3] > INT_MAX || !within(at[1], at[2], at[3], needs)) {
-                goto bad;
-            }
+            THN_NEED(at[3] <= INT_MAX && within(at[1], at[2], at[3], needs));
         }
         for (int64_t i = 0; i < work; i++) {
-            if (end - at < 4 || at[3] < 0 || at[3] > (end - at - 4) / 2 || !within(at[0], at[1], at[2], needs)) {
-                goto bad;
-            }
+            THN_NEED(end - at >= 4 && at[3] >= 0 && at[3] <= (end - at - 4) / 2 && within(at[0], at[1], at[2], needs));
             const int64_t nbytes = at[2], sources = at[3];
             at += 4;
             for (int64_t k = 0; k < sources; k++, at += 2) {
-                if (!within(at[0], at[1], nbytes, needs)) {
-                    goto bad;
-                }
+                THN_NEED(within(at[0], at[1], nbytes, needs));
             }
         }
     }
-    if (at == end && needs[THN_ROOM] == room) {
-        return 0;
-    }
-bad:
-    return THN_RAISE(PyExc_ValueError, "this is no plan of a collective");
+    return at == end && needs[THN_ROOM] == room ? 0 : -1;
+}
+
+int thn_plan_check(PyObject *plan, int64_t needs[3])
+{
+    PyArrayObject *a = (PyArrayObject *)plan;
+    THN_RAISE_IF(!PyArray_Check(plan) || PyArray_TYPE(a) != NPY_INT64 || PyArray_NDIM(a) != 1 || !PyArray_IS_C_CONTIGUOUS(a),
+                 PyExc_TypeError, "a plan is a vector of int64");
+    const int64_t *numbers = PyArray_DATA(a);
+    memset(needs, 0, 3 * sizeof *needs);
+    const int bad = read_plan(numbers, numbers + PyArray_SIZE(a), needs) < 0;
+    THN_RAISE_IF(bad, PyExc_ValueError, "this is no plan of a collective");
+    return 0;
 }
 
 /* Computes what comes after a round; returns where the next one stands. */
@@ -297,37 +280,44 @@ static int fail_with(ThnTransfer *t, int code)
     return end_with(t, THN_FAILED);
 }
 
+/* Does the work of rounds that need nobody, and posts the messages of the first that does. */
+static void next_round(ThnTransfer *t)
+{
+    for (t->now = NULL; !t->now; t->rounds--) {
+        if (t->rounds == 0) {
+            end_with(t, THN_DONE);
+            return;
+        }
+        t->now = t->at;
+        if (t->now[0] + t->now[1] == 0) {
+            t->at = work_of(t);
+            t->now = NULL;
+        }
+    }
+    const int code = post_round(t);
+    if (code) {
+        fail_with(t, code);
+    }
+}
+
 /* Takes the steps that are possible now; returns whether anything happened. */
 static int advance(ThnTransfer *t)
 {
     int moved = 0;
-    while (t->state == THN_UNDER_WAY) {
-        if (t->now) {
-            const int messages = (int)(t->now[0] + t->now[1]);
-            int flag = 1;
-            const int code = messages ? test_all(&t->exchange->mpi, messages, t->requests, &flag, t->statuses) : 0;
-            if (code) {
-                return fail_with(t, code);
-            }
-            if (!flag) {
-                return moved;
-            }
-            if (!came_right(t)) {
-                return end_with(t, THN_FAILED);
-            }
-            t->at = work_of(t);
-            t->now = NULL;
-        }
-        moved = 1;
-        if (t->rounds == 0) {
-            return end_with(t, THN_DONE);
-        }
-        t->rounds--;
-        t->now = t->at;
-        const int code = post_round(t);
+    for (; t->state == THN_UNDER_WAY; moved = 1) {
+        int flag = 1;
+        const int code = test_all(&t->exchange->mpi, (int)(t->now[0] + t->now[1]), t->requests, &flag, t->statuses);
         if (code) {
             return fail_with(t, code);
         }
+        if (!flag) {
+            return moved;
+        }
+        if (!came_right(t)) {
+            return end_with(t, THN_FAILED);
+        }
+        t->at = work_of(t);
+        next_round(t);
     }
     return moved;
 }
@@ -429,7 +419,7 @@ ThnTransfer *thn_transfer_new(ThnExchange *e, PyObject *plan, const ThnCombine *
     let_go(e);
     ThnTransfer *t = PyObject_New(ThnTransfer, thn_TransferType);
     THN_NULL_UNLESS(t);
-    memset((char *)t + sizeof(PyObject), 0, offsetof(ThnTransfer, few_requests) - sizeof(PyObject));
+    memset((char *)t + sizeof(PyObject), 0, sizeof *t - sizeof(PyObject));
     const int64_t *numbers = PyArray_DATA((PyArrayObject *)plan);
     t->exchange = (ThnExchange *)Py_NewRef(e);
     t->plan = Py_NewRef(plan);
@@ -439,17 +429,11 @@ ThnTransfer *thn_transfer_new(ThnExchange *e, PyObject *plan, const ThnCombine *
     t->at = numbers + HEADER;
     t->tag = (int)numbers[3]; /* the kind, until it begins */
     t->nbytes = nbytes;
-    t->requests = t->few_requests;
-    t->statuses = t->few_statuses;
-    const size_t most = (size_t)numbers[1];
-    if (most > THN_FEW_MESSAGES) {
-        t->requests = malloc(most * (size_t)e->mpi.handle);
-        t->statuses = malloc(most * (size_t)e->mpi.status);
-        if (!t->requests || !t->statuses) {
-            Py_DECREF(t);
-            PyErr_NoMemory();
-            return NULL;
-        }
+    t->statuses = thn_pool_alloc((size_t)numbers[1] * (size_t)(e->mpi.status + e->mpi.handle));
+    t->requests = t->statuses + numbers[1] * e->mpi.status;
+    if (!t->statuses) {
+        Py_DECREF(t);
+        return (ThnTransfer *)PyErr_NoMemory();
     }
     t->started = thn_now();
     return t;
@@ -462,32 +446,19 @@ int thn_transfer_begin(ThnTransfer *t)
     lock_with_gil(e);
     e->number = (e->number + 1) % e->numbers;
     t->tag += 2 * e->number;
-    /* The rounds that need nobody, and the messages of the first that does: nothing of that has come in no time. */
-    while (t->rounds > 0 && t->at[0] + t->at[1] == 0) {
-        t->now = t->at;
-        t->at = work_of(t);
-        t->now = NULL;
-        t->rounds--;
-    }
-    if (t->rounds == 0) {
-        end_with(t, THN_DONE);
-    } else {
-        t->rounds--;
-        t->now = t->at;
-        const int code = post_round(t);
+    next_round(t); /* nothing of its messages has come in no time */
+    if (t->state != THN_DONE) {
         Py_INCREF(t);
-        if (code) {
-            fail_with(t, code);
-        } else {
-            t->big = big;
-            e->nactive++;
-            e->nbig += big;
-            ThnTransfer **link = &e->active;
-            while (*link) {
-                link = &(*link)->next;
-            }
-            *link = t;
+    }
+    if (t->state == THN_UNDER_WAY) {
+        t->big = big;
+        e->nactive++;
+        e->nbig += big;
+        ThnTransfer **link = &e->active;
+        while (*link) {
+            link = &(*link)->next;
         }
+        *link = t;
     }
     unlock(e);
     return big && load(&t->state) == THN_UNDER_WAY ? start_driver(e) : 0;
@@ -533,12 +504,7 @@ static void transfer_dealloc(PyObject *self)
             thn_buffer_drop(t->buffers[i]);
         }
     }
-    if (t->requests != t->few_requests) {
-        free(t->requests);
-    }
-    if (t->statuses != t->few_statuses) {
-        free(t->statuses);
-    }
+    thn_pool_free(t->statuses);
     Py_XDECREF(t->exchange);
     Py_XDECREF(t->plan);
     Py_XDECREF(t->label);
@@ -597,15 +563,9 @@ static PyObject *transfer_taken(PyObject *self, PyObject *Py_UNUSED(unused))
         return PyErr_Format(PyExc_ValueError, "the transfer takes nothing");
     }
     npy_intp n = (npy_intp)t->taken_bytes;
-    if (!buf->owner) {
-        /* The block is kept where this fails. */
-        PyObject *a = thn_array_of_block(NPY_UBYTE, n, buf->data);
-        if (!a) {
-            buf->owner = Py_NewRef(Py_None);
-            return NULL;
-        }
-        buf->owner = a;
-        return Py_NewRef(a);
+    if (!buf->owner && !(buf->owner = thn_array_of_block(NPY_UBYTE, n, buf->data))) {
+        buf->owner = Py_NewRef(Py_None); /* the block is gone */
+        return NULL;
     }
     PyObject *a = PyArray_NewFromDescr(&PyArray_Type, PyArray_DescrFromType(NPY_UBYTE), 1, &n, NULL, buf->data, NPY_ARRAY_WRITEABLE, NULL);
     if (a && PyArray_SetBaseObject((PyArrayObject *)a, Py_NewRef(buf->owner)) < 0) {

@@ -29,8 +29,6 @@
 
 #include "vm.h"
 
-#define THN_FEW_MESSAGES 16 /* for which a transfer has room itself */
-#define THN_HANDLE_BYTES 8
 #define THN_STATUS_BYTES 32
 
 enum { THN_GIVEN, THN_TAKEN, THN_ROOM };
@@ -65,7 +63,6 @@ typedef struct ThnTransfer {
     npy_intp times, over;     /* how the first axis changes, where an instruction started it */
     double started, ended;
     struct ThnTransfer *next; /* under way, or to be let go */
-    char few_requests[THN_FEW_MESSAGES * THN_HANDLE_BYTES], few_statuses[THN_FEW_MESSAGES * THN_STATUS_BYTES];
 } ThnTransfer;
 
 extern PyTypeObject *thn_ExchangeType, *thn_TransferType;

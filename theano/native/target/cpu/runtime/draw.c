@@ -3,6 +3,7 @@
  * A sample is made in blocks: the block's parameters are converted, its numbers drawn and converted to the sample's dtype. */
 #include "draw.h"
 #include "copy.h"
+#include "instructions.h"
 #include "tables.h"
 
 #include <math.h>
@@ -83,23 +84,6 @@ static char *put(const ThnDraw *d, char *out, npy_intp n, const void *drawn, int
 
 static const int two_f8[] = {NPY_DOUBLE, NPY_DOUBLE}, two_i8[] = {NPY_INT64, NPY_INT64}, i8_f8[] = {NPY_INT64, NPY_DOUBLE};
 
-/* Whether `fits` holds for all pairs of parameters. */
-static int all_fit(const ThnDraw *d, const int *types, int (*fits)(const Block *, npy_intp))
-{
-    Walk w;
-    Block param[2];
-    npy_intp n;
-    for (start(&w, d); (n = take(&w, param, types));) {
-        if (!fits(param, n)) {
-            return 0;
-        }
-        if (w.same[0] && w.same[1]) {
-            break;
-        }
-    }
-    return 1;
-}
-
 /* ---- uniform */
 
 static int is_finite_range(const Block *param, npy_intp n)
@@ -112,12 +96,7 @@ static int is_finite_range(const Block *param, npy_intp n)
     return 1;
 }
 
-int thn_uniform_fits(const ThnDraw *d)
-{
-    return all_fit(d, two_f8, is_finite_range);
-}
-
-void thn_draw_uniform(const ThnDraw *d)
+static void draw_uniform(const ThnDraw *d)
 {
     Walk w;
     Block param[2], drawn;
@@ -183,12 +162,7 @@ static int is_integer_range(const Block *param, npy_intp n)
     return 1;
 }
 
-int thn_integers_fit(const ThnDraw *d)
-{
-    return all_fit(d, two_i8, is_integer_range);
-}
-
-void thn_draw_integers(const ThnDraw *d)
+static void draw_integers(const ThnDraw *d)
 {
     Walk w;
     Block param[2], drawn;
@@ -222,13 +196,16 @@ void thn_draw_integers(const ThnDraw *d)
     }
 }
 
-void thn_draw_permutations(bitgen_t *bits, int64_t *out, npy_intp rows, npy_intp n)
+static void draw_permutations(const ThnDraw *d)
 {
-    for (npy_intp r = 0; r < rows; r++, out += n) {
+    const npy_intp n = d->out->dims[d->out->ndim - 1];
+    bitgen_t *const bits = d->bits;
+    int64_t *out = (int64_t *)d->out->data, *const end = out + thn_size(d->out);
+    for (; out < end; out += n) {
         for (npy_intp i = 0; i < n; i++) {
             out[i] = i;
         }
-        uint64_t mask = mask_of((uint64_t)(n > 0 ? n - 1 : 0));
+        uint64_t mask = mask_of((uint64_t)(n - 1));
         for (npy_intp i = n - 1; i > 0; i--) {
             while (mask >> 1 >= (uint64_t)i) {
                 mask >>= 1;
@@ -254,11 +231,6 @@ static int is_inverted(const Block *param, npy_intp n)
         fits &= (p >= 0) & (p <= 1) & (trials >= 0) & (trials * rarer <= MOST_BY_INVERSION);
     }
     return fits;
-}
-
-int thn_binomial_fits(const ThnDraw *d)
-{
-    return all_fit(d, i8_f8, is_inverted);
 }
 
 /* How often n trials of probability p <= 1/2 succeed, by inversion: the uniform number is compared with the sums of the
@@ -287,7 +259,7 @@ static int64_t inverted(bitgen_t *bits, int64_t n, double p, double uniform)
  * decide: near it, and near 1, where all of the probability might be below. */
 #define NEAR 1e-14
 
-void thn_draw_binomial(const ThnDraw *d)
+static void draw_binomial(const ThnDraw *d)
 {
     Walk w;
     Block param[2], larger, drawn;
@@ -312,5 +284,46 @@ void thn_draw_binomial(const ThnDraw *d)
             }
         }
         out = put(d, out, n, &drawn, NPY_INT64);
+    }
+}
+
+/* ---- all of them */
+
+static int is_whole(int typenum)
+{
+    return PyTypeNum_ISINTEGER(typenum) && typenum != NPY_ULONG && typenum != NPY_ULONGLONG;
+}
+
+int thn_draw_fits(const ThnDraw *d, int distribution)
+{
+    const int out = d->out->typenum, is_real = out == NPY_FLOAT || out == NPY_DOUBLE || out == NPY_HALF;
+    const int *types = distribution == THN_Distribution_UNIFORM ? two_f8 : distribution == THN_Distribution_BINOMIAL ? i8_f8 : two_i8;
+    int (*const fits)(const Block *, npy_intp) = types == two_f8 ? is_finite_range : types == i8_f8 ? is_inverted : is_integer_range;
+    Walk w;
+    Block param[2];
+    if (distribution == THN_Distribution_PERMUTATION) {
+        return out == NPY_INT64;
+    }
+    for (int k = 0; k < THN_DRAW_PARAMS; k++) {
+        const int typenum = d->param[k]->typenum;
+        if (PyTypeNum_ISCOMPLEX(typenum) || (types[k] == NPY_INT64 && !is_whole(typenum))) {
+            return 0;
+        }
+    }
+    int fit = is_real || (types != two_f8 && is_whole(out));
+    start(&w, d);
+    for (npy_intp n; fit && (n = take(&w, param, types)); w.left = w.same[0] && w.same[1] ? 0 : w.left) {
+        fit = fits(param, n);
+    }
+    return fit;
+}
+
+void thn_draw(const ThnDraw *d, int distribution)
+{
+    switch (distribution) {
+    case THN_Distribution_UNIFORM: draw_uniform(d); break;
+    case THN_Distribution_BINOMIAL: draw_binomial(d); break;
+    case THN_Distribution_INTEGERS: draw_integers(d); break;
+    default: draw_permutations(d);
     }
 }

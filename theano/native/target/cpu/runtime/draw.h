@@ -17,15 +17,10 @@ typedef struct ThnDraw {
     npy_intp strides[THN_DRAW_PARAMS][THN_MAXDIM];
 } ThnDraw;
 
-/* Whether all parameters are such that `thn_draw_...` does what NumPy does; else NumPy has another method, or an error. */
-int thn_uniform_fits(const ThnDraw *d);  /* low, high */
-int thn_binomial_fits(const ThnDraw *d); /* n, p */
-int thn_integers_fit(const ThnDraw *d);  /* low, high, both included */
-
-void thn_draw_uniform(const ThnDraw *d);
-void thn_draw_binomial(const ThnDraw *d);
-void thn_draw_integers(const ThnDraw *d);
-/* Rows of n int64. */
-void thn_draw_permutations(bitgen_t *bits, int64_t *out, npy_intp rows, npy_intp n);
+/* Whether a sample of a distribution (THN_Distribution_...) is drawn here as NumPy draws it; else NumPy has another method, or an error.
+ * Parameters: of UNIFORM low, high; of BINOMIAL n, p; of INTEGERS low, high, both included; none of PERMUTATION. */
+int thn_draw_fits(const ThnDraw *d, int distribution);
+/* Draws it, for PERMUTATION along the last dim. */
+void thn_draw(const ThnDraw *d, int distribution);
 
 #endif

@@ -21,14 +21,18 @@ static int dot_check(ThnProgram *p, ThnInstr *ins)
                ? -1 : thn_blas_ready();
 }
 
-static ThnMatrix column(const ThnCell *c)
+/* The left or the right operand of a product, behind so many dims: a matrix, or the row or column that a vector is there. */
+static ThnMatrix left(const ThnCell *c, int first)
 {
-    return (ThnMatrix){c->data, c->dims[0], 1, c->strides[0], c->itemsize};
+    const int last = c->ndim - 1;
+    return last == first ? (ThnMatrix){c->data, 1, c->dims[last], c->itemsize, c->strides[last]}
+                         : (ThnMatrix){c->data, c->dims[first], c->dims[last], c->strides[first], c->strides[last]};
 }
 
-static ThnMatrix row(const ThnCell *c)
+static ThnMatrix right(const ThnCell *c, int first)
 {
-    return (ThnMatrix){c->data, 1, c->dims[0], c->itemsize, c->strides[0]};
+    const int last = c->ndim - 1;
+    return last == first ? (ThnMatrix){c->data, c->dims[first], 1, c->strides[first], c->itemsize} : left(c, first);
 }
 
 /* Memory for products, over `first` leading dims, of vectors or matrices that fit. */
@@ -75,7 +79,7 @@ static int dot_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int product(ThnFrame *f, const ThnCell *x, const ThnCell *y, const ThnCell *out, const void *alpha)
 {
-    const ThnMatrix a = x->ndim == 2 ? thn_matrix(x, 0) : row(x), b = y->ndim == 2 ? thn_matrix(y, 0) : column(y);
+    const ThnMatrix a = left(x, 0), b = right(y, 0);
     const ThnMatrix c = {out->data, a.rows, b.cols, b.cols * out->itemsize, out->itemsize};
     return no_memory(f, thn_matmul(out->typenum, &a, &b, &c, alpha, NULL));
 }
@@ -108,47 +112,30 @@ static void start_accumulator(ThnFrame *f, const ThnInstr *ins)
     thn_target_execute(THN_OUT(f, ins, 0), THN_IN(f, ins, 0), thn_in_place(ins));
 }
 
+/* The right operand and the accumulator of gemv are columns. */
 static int gemm_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *x = THN_IN(f, ins, 2), *y = THN_IN(f, ins, 3);
     if (x->dims[1] != y->dims[0]) {
         return mismatch(f, x, y);
     }
-    npy_intp dims[2] = {x->dims[0], y->dims[1]};
-    f->work = (double)thn_size(x) * (double)y->dims[1] * NS_PER_FLOP;
-    return accumulator(f, ins, dims, "Gemm");
+    npy_intp dims[2] = {x->dims[0], y->ndim > 1 ? y->dims[1] : 2}; /* a column alone takes twice as long as one of many */
+    f->work = (double)thn_size(x) * (double)dims[1] * NS_PER_FLOP;
+    return accumulator(f, ins, dims, y->ndim > 1 ? "Gemm" : "Gemv");
 }
 
 static int gemm_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *out = THN_OUT(f, ins, 0), *z = THN_IN(f, ins, 0), *x = THN_IN(f, ins, 2);
-    ThnMatrix a = thn_matrix(x, 0), b = thn_matrix(THN_IN(f, ins, 3), 0), c = thn_matrix(out, 0);
+    const void *alpha = THN_IN(f, ins, 1)->data, *beta = THN_IN(f, ins, 4)->data;
+    ThnMatrix a = left(x, 0), b = right(THN_IN(f, ins, 3), 0), c = right(out, 0), from = right(z, 0);
     /* Here the accumulator need not be copied first. */
-    if (c.rows == 1 && a.cols > 0
-        && thn_row_product(out->typenum, x->data, x->strides[1], &b, z->data, z->strides[1], out->data, out->strides[1],
-                           THN_IN(f, ins, 1)->data, THN_IN(f, ins, 4)->data)) {
+    if (c.rows == 1 && out->ndim > 1 && a.cols > 0
+        && thn_row_product(out->typenum, x->data, a.col_stride, &b, from.data, from.col_stride, c.data, c.col_stride, alpha, beta)) {
         return 0;
     }
     start_accumulator(f, ins);
-    return no_memory(f, thn_matmul(out->typenum, &a, &b, &c, THN_IN(f, ins, 1)->data, THN_IN(f, ins, 4)->data));
-}
-
-static int gemv_prepare(ThnFrame *f, const ThnInstr *ins)
-{
-    ThnCell *a = THN_IN(f, ins, 2), *x = THN_IN(f, ins, 3);
-    if (a->dims[1] != x->dims[0]) {
-        return mismatch(f, a, x);
-    }
-    f->work = (double)thn_size(a) * NS_PER_FLOP * 2;
-    return accumulator(f, ins, a->dims, "Gemv");
-}
-
-static int gemv_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    start_accumulator(f, ins);
-    const ThnCell *out = THN_OUT(f, ins, 0);
-    ThnMatrix a = thn_matrix(THN_IN(f, ins, 2), 0), x = column(THN_IN(f, ins, 3)), y = column(out);
-    return no_memory(f, thn_matmul(out->typenum, &a, &x, &y, THN_IN(f, ins, 1)->data, THN_IN(f, ins, 4)->data));
+    return no_memory(f, thn_matmul(out->typenum, &a, &b, &c, alpha, beta));
 }
 
 static int ger_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -162,7 +149,7 @@ static int ger_execute(ThnFrame *f, const ThnInstr *ins)
 {
     start_accumulator(f, ins);
     const ThnCell *out = THN_OUT(f, ins, 0);
-    ThnMatrix a = thn_matrix(out, 0), x = column(THN_IN(f, ins, 2)), y = column(THN_IN(f, ins, 3));
+    ThnMatrix a = thn_matrix(out, 0), x = right(THN_IN(f, ins, 2), 0), y = right(THN_IN(f, ins, 3), 0);
     return no_memory(f, thn_ger(out->typenum, &a, &x, &y, THN_IN(f, ins, 1)->data));
 }
 
@@ -202,17 +189,8 @@ static int multiply_some(void *ctx, npy_intp start, npy_intp stop)
 static int batched_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *x = THN_IN(f, ins, 0), *y = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 0);
-    npy_intp item = out->itemsize;
-    ThnMatrix a = {x->data, 1, x->dims[x->ndim - 1], item, x->strides[x->ndim - 1]};
-    ThnMatrix b = {y->data, y->dims[1], 1, y->strides[1], item};
-    if (x->ndim == 3) {
-        a.rows = x->dims[1];
-        a.row_stride = x->strides[1];
-    }
-    if (y->ndim == 3) {
-        b.cols = y->dims[2];
-        b.col_stride = y->strides[2];
-    }
+    const npy_intp item = out->itemsize;
+    const ThnMatrix a = left(x, 1), b = right(y, 1);
     ThnMatrix c = {out->data, a.rows, b.cols, b.cols * item, item};
     Batch t = {.typenum = out->typenum, .a = a, .b = b, .c = c, .a_step = x->strides[0], .b_step = y->strides[0],
                .c_step = out->strides[0]};
@@ -220,15 +198,13 @@ static int batched_execute(ThnFrame *f, const ThnInstr *ins)
     const double each = (double)a.rows * (double)a.cols * (double)b.cols;
     /* Large products are split inside; of small ones several make a task. */
     const npy_intp some = each > LARGE_PRODUCT ? n : (npy_intp)(LARGE_PRODUCT / 4 / (each + 1)) + 1;
-    const int held = some < n ? thn_blas_hold() : 0;
-    const int r = thn_parallel_ranges(n, some, multiply_some, &t);
-    thn_blas_let_go(held);
-    return no_memory(f, r);
+    THN_HELD held = some < n ? thn_blas_hold() : 0;
+    return no_memory(f, thn_parallel_ranges(n, some, multiply_some, &t));
 }
 
 THN_INSTRUCTION(dot, dot_check, dot_prepare, dot_execute)
 THN_INSTRUCTION(dot22scalar, blas_check, dot_prepare, dot22scalar_execute)
 THN_INSTRUCTION(gemm, blas_check, gemm_prepare, gemm_execute)
-THN_INSTRUCTION(gemv, blas_check, gemv_prepare, gemv_execute)
+THN_INSTRUCTION(gemv, blas_check, gemm_prepare, gemm_execute)
 THN_INSTRUCTION(ger, blas_check, ger_prepare, ger_execute)
 THN_INSTRUCTION(batched_dot, dot_check, batched_prepare, batched_execute)

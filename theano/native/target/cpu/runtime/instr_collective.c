@@ -115,9 +115,7 @@ static int give(ThnFrame *f, const ThnInstr *ins, ThnTransfer *t, int64_t nbytes
         npy_intp strides[THN_MAXDIM];
         const npy_intp n = thn_size(c) * c->itemsize;
         thn_dense_strides(c->ndim, c->dims, c->itemsize, strides);
-        if (n) {
-            thn_copy_strided(c->ndim, c->dims, to, strides, c->data, c->strides, c->itemsize);
-        }
+        thn_copy_strided(c->ndim, c->dims, to, strides, c->data, c->strides, c->itemsize);
         if (ins->nin > 1) {
             memset(to + n, 0, (size_t)(aligned(n) - n));
             to += aligned(n);
@@ -130,9 +128,7 @@ static int start_execute(ThnFrame *f, const ThnInstr *ins)
 {
     Start *s = ins->data;
     const ThnCell *first = THN_IN(f, ins, 0);
-    if (!s->exchange && ask(s, first->typenum) < 0) {
-        return -1;
-    }
+    THN_TRY(s->exchange ? 0 : ask(s, first->typenum));
     if (s->exchange == Py_None || !thn_exchange_direct((ThnExchange *)s->exchange)
         || (s->over != 1 && (first->ndim == 0 || first->dims[0] % s->over))) {
         return start_by_python(f, ins);
@@ -172,9 +168,7 @@ static int wait_execute(ThnFrame *f, const ThnInstr *ins)
         return outputs_of_python(f, ins, started ? started : Py_None, 1);
     }
     ThnTransfer *t = (ThnTransfer *)started;
-    if (thn_transfer_wait(t, LISTEN) != THN_DONE && outputs_of_python(f, ins, started, 0) < 0) {
-        return -1;
-    }
+    THN_TRY(thn_transfer_wait(t, LISTEN) == THN_DONE ? 0 : outputs_of_python(f, ins, started, 0));
     ThnBuffer *buf = t->buffers[THN_TAKEN];
     char *from = t->place[THN_TAKEN];
     for (int k = 0; k < ins->nout; k++) {

@@ -11,10 +11,8 @@ static int eigh_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *a = THN_IN(f, ins, 0);
     const npy_intp n = a->dims[0];
-    if (thn_require_square(f, a, ins->nout > 1 ? thn_LinAlgError : PyExc_ValueError,
-               ins->nout > 1 ? NUMPY_SQUARE : "expected square \"a\" matrix") < 0) {
-        return -1;
-    }
+    THN_TRY(ins->nout > 1 ? thn_require_square(f, a, thn_LinAlgError, NUMPY_SQUARE)
+                          : thn_require_square(f, a, PyExc_ValueError, "expected square \"a\" matrix"));
     if (ins->nin > 1) {
         const ThnCell *b = THN_IN(f, ins, 1);
         THN_TRY(thn_require_square(f, b, PyExc_ValueError, "expected square \"b\" matrix"));
@@ -29,32 +27,32 @@ static int eigh_prepare(ThnFrame *f, const ThnInstr *ins)
 static int eigh_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_eigh_params *e = ins->data;
-    const ThnCell *a = THN_IN(f, ins, 0), *w = THN_OUT(f, ins, 0);
-    const npy_intp n = a->dims[0];
-    int vectors = ins->nout > 1;
-    const npy_intp bytes = n * n * a->itemsize;
+    const ThnCell *a = THN_IN(f, ins, 0), *b = ins->nin > 1 ? THN_IN(f, ins, 1) : NULL;
+    char *const w = THN_OUT(f, ins, 0)->data;
+    const npy_intp n = a->dims[0], bytes = n * n * a->itemsize;
+    const int vectors = ins->nout > 1, letter = thn_letter_of(a);
     if (n == 0) {
         return 0;
     }
-    if (!vectors && (!thn_all_finite(a) || (ins->nin > 1 && !thn_all_finite(THN_IN(f, ins, 1))))) {
-        return thn_not_finite(f);
-    }
-    THN_POOLED char *copy = thn_linalg_room(f, vectors ? 0 : bytes), *second = thn_linalg_room(f, ins->nin > 1 ? bytes : 0);
-    char uplo = e->lower ? 'L' : 'U', job = vectors ? 'V' : 'N';
-    ThnColumns v = {copy, NULL, NULL};
+    THN_TRY(thn_require_finite(f, vectors || (thn_all_finite(a) && (!b || thn_all_finite(b)))));
+    THN_POOLED char *copy = thn_linalg_room(f, vectors ? 0 : bytes), *second = thn_linalg_room(f, b ? bytes : 0);
+    const char *const job = vectors ? "V" : "N", *const uplo = e->lower ? "L" : "U";
+    const int64_t kind = 1;
+    THN_COLUMNS v = {copy, NULL, NULL};
     int64_t info;
     THN_NEED(copy && second);
     THN_TRY(vectors ? thn_columns_open(f, &v, THN_OUT(f, ins, 1)) : 0);
+    const ThnDense x = thn_dense(v.data, n, n), y = thn_dense(second, n, n);
     thn_copy_columns(a, v.data);
-    int held = thn_hold_for(a);
-    if (ins->nin > 1) {
-        thn_copy_columns(THN_IN(f, ins, 1), second);
-        info = thn_sygvd(thn_letter_of(a), job, uplo, thn_dense(v.data, n, n), thn_dense(second, n, n), w->data);
+    THN_HELD held = thn_hold_for(a);
+    if (b) {
+        thn_copy_columns(b, second);
+        info = THN_LAPACK(SYGVD, letter, NULL, &kind, job, uplo, &x.rows, THN_AND_LD(x), THN_AND_LD(y), w, THN_WORK, THN_SIZED_REAL_WORK,
+                          THN_SIZED_INT_WORK, THN_INFO);
     } else {
-        info = thn_syevd(thn_letter_of(a), job, uplo, thn_dense(v.data, n, n), w->data);
+        info = THN_LAPACK(SYEVD, letter, NULL, job, uplo, &x.rows, THN_AND_LD(x), w, THN_WORK, THN_SIZED_REAL_WORK, THN_SIZED_INT_WORK,
+                          THN_INFO);
     }
-    thn_blas_let_go(held);
-    thn_columns_close(&v);
     THN_FAIL_IF(f, info > n, thn_LinAlgError, "The leading minor of order %lld of B is not positive definite", (long long)(info - n));
     return thn_linalg_result(f, info, "Eigenvalues did not converge");
 }
@@ -79,14 +77,19 @@ static int eig_execute(ThnFrame *f, const ThnInstr *ins)
     THN_FAIL_IF(f, !thn_all_finite(a), thn_LinAlgError, "Array must not contain infs or NaNs");
     THN_POOLED char *copy = thn_linalg_room(f, n * n * item), *values = thn_linalg_room(f, 2 * n * item);
     int is_complex = 0;
-    ThnColumns v;
+    THN_COLUMNS v = {0};
     THN_NEED(copy && values);
     THN_TRY(thn_columns_open(f, &v, THN_OUT(f, ins, 1)));
     thn_copy_columns(a, copy);
-    int held = thn_hold_for(a);
-    const int64_t info = thn_geev(letter, thn_dense(copy, n, n), values, thn_dense(v.data, n, n));
-    thn_blas_let_go(held);
-    thn_columns_close(&v);
+    THN_HELD held = thn_hold_for(a);
+    /* Real types have the imaginary parts behind the real ones, and no workspace of real numbers. */
+    const ThnDense x = thn_dense(copy, n, n), y = thn_dense(v.data, n, n), none = thn_dense(NULL, 1, 1);
+    const int64_t sizes[THN_SPACES] = {[THN_REAL_SPACE] = 2 * n};
+    const int64_t info =
+        letter < THN_C ? THN_LAPACK(GEEV, letter, NULL, "N", "V", &x.rows, THN_AND_LD(x), values, values + n * item, THN_AND_LD(none),
+                                    THN_AND_LD(y), THN_WORK, THN_INFO)
+                       : THN_LAPACK(GEEV, letter, sizes, "N", "V", &x.rows, THN_AND_LD(x), values, THN_AND_LD(none), THN_AND_LD(y),
+                                    THN_WORK, THN_REAL_WORK, THN_INFO);
     for (npy_intp i = n; letter < THN_C && i < 2 * n; i++) {
         is_complex |= !thn_is_zero(letter, values + i * item);
     }
@@ -97,27 +100,37 @@ static int eig_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- svd */
 
+/* Singular values in s (real); a is overwritten; job "A", "S" or "N". */
+static int64_t gesdd(int letter, const char *job, ThnDense a, void *s, ThnDense u, ThnDense vt)
+{
+    const int64_t small = thn_least(a.rows, a.cols), large = thn_most(a.rows, a.cols);
+    /* The size that the routine's description gives for the real workspace of the complex versions. */
+    const int64_t real = *job == 'N' ? 7 * small : small * thn_most(5 * small + 7, 2 * large + 2 * small + 1);
+    const int64_t sizes[THN_SPACES] = {[THN_INT_SPACE] = 8 * small, [THN_REAL_SPACE] = real};
+    return THN_LAPACK(GESDD, letter, sizes, job, &a.rows, &a.cols, THN_AND_LD(a), s, THN_AND_LD(u), THN_AND_LD(vt), THN_WORK,
+                      THN_REAL_WORK, THN_INT_WORK, THN_INFO);
+}
+
 static int svd_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_svd_params *s = ins->data;
     ThnCell *a = THN_IN(f, ins, 0);
-    const npy_intp m = a->dims[0], n = a->dims[1], k = m < n ? m : n;
+    const npy_intp m = a->dims[0], n = a->dims[1], k = thn_least(m, n);
     f->work = 30 * thn_cubic_work(a);
     if (ins->nout == 1) {
         return thn_out_alloc(f, THN_OUT(f, ins, 0), &k);
     }
     npy_intp u[2] = {m, s->full_matrices ? m : k}, v[2] = {s->full_matrices ? n : k, n};
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), u) < 0 || thn_out_alloc(f, THN_OUT(f, ins, 1), &k) < 0 ? -1
-               : thn_out_alloc(f, THN_OUT(f, ins, 2), v);
+    THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), u));
+    THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 1), &k));
+    return thn_out_alloc(f, THN_OUT(f, ins, 2), v);
 }
 
 static void set_identity(const ThnCell *out)
 {
-    npy_intp n = out->dims[0] < out->dims[1] ? out->dims[0] : out->dims[1];
     memset(out->data, 0, (size_t)(thn_size(out) * out->itemsize));
-    for (npy_intp i = 0; i < n; i++) {
-        int64_t one = 1;
-        thn_cast_inner(out->typenum, NPY_INT64)(1, out->data + i * (out->strides[0] + out->strides[1]), 0, (char *)&one, 0);
+    for (npy_intp i = 0; i < thn_least(out->dims[0], out->dims[1]); i++) {
+        thn_put_real(thn_real_size(thn_letter_of(out)), out->data + i * (out->strides[0] + out->strides[1]), 1);
     }
 }
 
@@ -125,7 +138,7 @@ static int svd_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_svd_params *s = ins->data;
     const ThnCell *a = THN_IN(f, ins, 0);
-    const npy_intp m = a->dims[0], n = a->dims[1], k = m < n ? m : n;
+    const npy_intp m = a->dims[0], n = a->dims[1], k = thn_least(m, n);
     int vectors = ins->nout > 1;
     const ThnCell *values = THN_OUT(f, ins, vectors ? 1 : 0);
     if (k == 0) {
@@ -139,16 +152,14 @@ static int svd_execute(ThnFrame *f, const ThnInstr *ins)
     THN_NEED(copy);
     /* Column-major this is the transpose: its left vectors are the rows of v, its right ones the columns of u. */
     thn_copy_rows(a, copy);
-    char dummy[16];
-    ThnDense left = thn_dense(dummy, 1, 1), right = left;
+    ThnDense left = thn_dense(NULL, 1, 1), right = left;
     if (vectors) {
         left = thn_dense(THN_OUT(f, ins, 2)->data, n, s->full_matrices ? n : k);
         right = thn_dense(THN_OUT(f, ins, 0)->data, s->full_matrices ? m : k, m);
     }
-    int held = thn_hold_for(a);
-    int64_t info = thn_gesdd(thn_letter_of(a), !vectors ? 'N' : s->full_matrices ? 'A' : 'S', thn_dense(copy, n, m), values->data, left, right);
-    thn_blas_let_go(held);
-    return thn_linalg_result(f, info, "SVD did not converge");
+    THN_HELD held = thn_hold_for(a);
+    const char *const job = !vectors ? "N" : s->full_matrices ? "A" : "S";
+    return thn_linalg_result(f, gesdd(thn_letter_of(a), job, thn_dense(copy, n, m), values->data, left, right), "SVD did not converge");
 }
 
 /* ---- qr */
@@ -157,7 +168,7 @@ static int qr_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     int mode = ((const thn_qr_params *)ins->data)->mode;
     ThnCell *a = THN_IN(f, ins, 0), *first = THN_OUT(f, ins, 0), *second = ins->nout > 1 ? THN_OUT(f, ins, 1) : NULL;
-    const npy_intp m = a->dims[0], n = a->dims[1], k = m < n ? m : n;
+    const npy_intp m = a->dims[0], n = a->dims[1], k = thn_least(m, n);
     f->work = 4 * thn_cubic_work(a);
     if (mode == THN_QrMode_RAW) {
         npy_intp dims[2] = {n, m};
@@ -187,34 +198,31 @@ static int qr_execute(ThnFrame *f, const ThnInstr *ins)
 {
     int mode = ((const thn_qr_params *)ins->data)->mode;
     const ThnCell *a = THN_IN(f, ins, 0), *first = THN_OUT(f, ins, 0), *second = ins->nout > 1 ? THN_OUT(f, ins, 1) : NULL;
-    const npy_intp m = a->dims[0], n = a->dims[1], k = m < n ? m : n, item = a->itemsize;
+    const npy_intp m = a->dims[0], n = a->dims[1], k = thn_least(m, n), item = a->itemsize;
     if (k == 0) {
         if (mode == THN_QrMode_COMPLETE) {
             set_identity(first);
         }
         return 0;
     }
-    const int raw = mode == THN_QrMode_RAW, letter = thn_letter_of(a), held = thn_hold_for(a);
-    THN_POOLED char *own = thn_linalg_room(f, raw ? 0 : m * (n > m ? n : m) * item), *own_tau = thn_linalg_room(f, raw ? 0 : k * item);
-    char *factors = raw ? first->data : own, *tau = raw ? second->data : own_tau;
-    int64_t info = THN_LAPACK_MEMORY;
-    if (own && own_tau) {
-        thn_copy_columns(a, factors);
-        info = thn_geqrf(letter, thn_dense(factors, m, n), tau);
-    }
+    const int raw = mode == THN_QrMode_RAW, letter = thn_letter_of(a);
+    THN_POOLED char *own = thn_linalg_room(f, raw ? 0 : m * n * item), *own_tau = thn_linalg_room(f, raw ? 0 : k * item);
+    THN_HELD held = thn_hold_for(a);
+    THN_NEED(own && own_tau);
+    char *tau = raw ? second->data : own_tau;
+    const ThnDense factors = thn_dense(raw ? first->data : own, m, n);
+    thn_copy_columns(a, factors.data);
+    int64_t info = THN_LAPACK(GEQRF, letter, NULL, &factors.rows, &factors.cols, THN_AND_LD(factors), tau, THN_WORK, THN_INFO);
     if (info == 0 && !raw) {
-        copy_r(factors, m, mode == THN_QrMode_R ? first : second);
+        copy_r(factors.data, m, mode == THN_QrMode_R ? first : second);
     }
     if (info == 0 && (mode == THN_QrMode_REDUCED || mode == THN_QrMode_COMPLETE)) {
-        ThnColumns q;
-        info = THN_LAPACK_MEMORY;
-        if (thn_columns_open(f, &q, first) == 0) {
-            memcpy(q.data, factors, (size_t)(m * k * item));
-            info = thn_orgqr(letter, thn_dense(q.data, m, first->dims[1]), k, tau);
-            thn_columns_close(&q);
-        }
+        THN_COLUMNS columns = {0};
+        THN_TRY(thn_columns_open(f, &columns, first));
+        const ThnDense q = thn_dense(columns.data, m, first->dims[1]);
+        memcpy(q.data, factors.data, (size_t)(m * k * item));
+        info = THN_LAPACK(ORGQR, letter, NULL, &q.rows, &q.cols, &k, THN_AND_LD(q), tau, THN_WORK, THN_INFO);
     }
-    thn_blas_let_go(held);
     return thn_linalg_result(f, info, "Incorrect argument found while performing QR factorization");
 }
 
@@ -231,46 +239,37 @@ static int pinv_prepare(ThnFrame *f, const ThnInstr *ins)
 /* The conjugates of n numbers, times a real one. */
 static void conjugate(int letter, char *row, npy_intp n, double by)
 {
-    const int is_complex = letter >= THN_C;
-    for (npy_intp i = 0; i < (is_complex ? 2 * n : n); i++) {
-        const double factor = is_complex && i & 1 ? -by : by;
-        if (letter & 1) {
-            ((double *)row)[i] *= factor;
-        } else {
-            ((float *)row)[i] *= (float)factor;
-        }
+    const npy_intp real = thn_real_size(letter), parts = letter >= THN_C ? 2 : 1;
+    for (npy_intp i = 0; i < parts * n; i++, row += real) {
+        thn_put_real(real, row, thn_get_real(real, row) * (i % parts ? -by : by));
     }
 }
 
 static int pinv_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *a = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    const npy_intp m = a->dims[0], n = a->dims[1], k = m < n ? m : n, item = a->itemsize;
-    int letter = thn_letter_of(a);
+    const npy_intp m = a->dims[0], n = a->dims[1], k = thn_least(m, n), item = a->itemsize;
+    const int letter = thn_letter_of(a);
     if (k == 0) {
         return 0;
     }
-    THN_POOLED char *copy = thn_linalg_room(f, m * n * item), *u = thn_linalg_room(f, m * k * item);
-    THN_POOLED char *v = thn_linalg_room(f, n * k * item), *s = thn_linalg_room(f, k * 8);
-    THN_NEED(copy && u && v && s);
+    THN_POOLED char *copy = thn_linalg_room(f, (m * n + m * k + n * k + k) * item);
+    THN_NEED(copy);
+    char *u = copy + m * n * item, *v = u + m * k * item, *s = v + n * k * item;
     thn_copy_rows(a, copy);
-    int held = thn_hold_for(a);
+    THN_HELD held = thn_hold_for(a);
     /* As in svd: v holds v^H by rows, u holds u by rows. */
-    int64_t info = thn_gesdd(letter, 'S', thn_dense(copy, n, m), s, thn_dense(v, n, k), thn_dense(u, k, m));
-    const npy_intp real = letter & 1 ? 8 : 4;
-    const double largest = thn_get_real(real, s);
+    int64_t info = gesdd(letter, "S", thn_dense(copy, n, m), s, thn_dense(v, n, k), thn_dense(u, k, m));
+    const npy_intp real = thn_real_size(letter);
     for (npy_intp i = 0; i < k; i++) {
         const double value = thn_get_real(real, s + i * real);
-        conjugate(letter, v + i * n * item, n, value > 1e-15 * largest ? 1 / value : 0);
+        conjugate(letter, v + i * n * item, n, value > 1e-15 * thn_get_real(real, s) ? 1 / value : 0);
     }
-    if (letter >= THN_C) {
-        conjugate(letter, u, m * k, 1);
-    }
+    conjugate(letter, u, letter >= THN_C ? m * k : 0, 1);
     ThnMatrix x = {v, n, k, item, n * item}, y = {u, k, m, item, k * item}, z = {out->data, n, m, m * item, item};
     if (info == 0 && thn_matmul(a->typenum, &x, &y, &z, NULL, NULL) < 0) {
         info = THN_LAPACK_MEMORY;
     }
-    thn_blas_let_go(held);
     return thn_linalg_result(f, info, "SVD did not converge");
 }
 
@@ -280,7 +279,7 @@ static int pinv_execute(ThnFrame *f, const ThnInstr *ins)
 static int lstsq_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *a = THN_IN(f, ins, 0), *b = THN_IN(f, ins, 1);
-    const npy_intp m = a->dims[0], n = a->dims[1], least = m < n ? m : n, columns = b->ndim > 1 ? b->dims[1] : 1;
+    const npy_intp m = a->dims[0], n = a->dims[1], least = thn_least(m, n), columns = b->ndim > 1 ? b->dims[1] : 1;
     npy_intp dims[2] = {n, columns};
     THN_FAIL_IF(f, b->dims[0] != m, thn_LinAlgError, "Incompatible dimensions: a matrix of shape %s and right hand sides of shape %s",
                 THN_SHAPE(2, a->dims), THN_SHAPE(b->ndim, b->dims));
@@ -305,11 +304,10 @@ static int lstsq_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *a = THN_IN(f, ins, 0), *b = THN_IN(f, ins, 1);
     const ThnCell *x = THN_OUT(f, ins, 0), *sums = THN_OUT(f, ins, 1), *rank = THN_OUT(f, ins, 2), *s = THN_OUT(f, ins, 3);
-    const npy_intp m = a->dims[0], n = a->dims[1], item = a->itemsize, columns = sums->dims[0], rows = m > n ? m : n;
-    const int letter = thn_letter_of(a);
-    int64_t info = 0, found = 0;
+    const npy_intp m = a->dims[0], n = a->dims[1], item = a->itemsize, columns = sums->dims[0], rows = thn_most(m, n);
+    int64_t info = 0, found = 0; /* found: a library with 32-bit integers writes the low half */
     /* Without right hand sides there is still a rank. */
-    const npy_intp solved = columns ? columns : 1;
+    const npy_intp solved = thn_most(columns, 1);
     THN_POOLED char *copy = thn_linalg_room(f, m * n * item), *work = thn_linalg_room(f, rows * solved * item);
     THN_NEED(copy && work);
     npy_intp to[2] = {item, rows * item}, from[2] = {b->strides[0], b->ndim > 1 ? b->strides[1] : 0}, dims[2] = {m, columns};
@@ -317,10 +315,12 @@ static int lstsq_execute(ThnFrame *f, const ThnInstr *ins)
     thn_copy_columns(a, copy);
     thn_copy_strided(2, dims, work, to, b->data, from, (int)item);
     if (m && n) {
-        int held = thn_hold_for(a);
-        info = thn_gelsd(letter, thn_dense(copy, m, n), thn_dense(work, rows, solved), s->data,
-                         *(const double *)THN_IN(f, ins, 2)->data, &found);
-        thn_blas_let_go(held);
+        const ThnDense x_a = thn_dense(copy, m, n), x_b = thn_dense(work, rows, solved);
+        double limit;
+        thn_put_real(item, (char *)&limit, *(const double *)THN_IN(f, ins, 2)->data);
+        THN_HELD held = thn_hold_for(a);
+        info = THN_LAPACK(GELSD, thn_letter_of(a), NULL, &m, &n, &solved, THN_AND_LD(x_a), THN_AND_LD(x_b), s->data, &limit, &found, THN_WORK,
+                          THN_INT_WORK, THN_INFO);
     }
     npy_intp back[2] = {columns * item, item};
     dims[0] = n;

@@ -19,30 +19,40 @@ static const double pade13[] = {64764752532480000.0, 32382376266240000.0, 777177
                                 1323241920,          40840800,            960960,             16380,
                                 182,                 1};
 
-/* Square matrices of one size. */
+/* Square matrices of one size, each with its derivative in the direction behind it, where there is one. */
 typedef struct {
     int typenum, letter;
-    npy_intp n, count; /* doubles of a matrix */
+    npy_intp n, count, all; /* doubles of a matrix, and with those of its derivative */
     int failed;
 } Space;
 
-#define MATRICES 18
+#define MATRICES 11
 typedef double *Matrix;
 
-static void product(Space *s, Matrix a, Matrix b, Matrix c, int add)
+/* c = sign * a b, or is increased by that. */
+static void add_product(Space *s, Matrix a, Matrix b, Matrix c, int sign, int add)
 {
     const npy_intp item = s->letter == THN_Z ? 16 : 8;
-    static const double one[2] = {1, 0};
     ThnMatrix x = {(char *)a, s->n, s->n, item, s->n * item}, y = x, z = x;
     y.data = (char *)b;
     z.data = (char *)c;
-    s->failed |= thn_matmul(s->typenum, &x, &y, &z, NULL, add ? one : NULL) < 0;
+    s->failed |= thn_matmul(s->typenum, &x, &y, &z, sign < 0 ? thn_unit(s->letter, -1) : NULL, add ? thn_unit(s->letter, 1) : NULL) < 0;
+}
+
+/* c = a b, or is increased by that; with the derivatives. */
+static void product(Space *s, Matrix a, Matrix b, Matrix c, int add)
+{
+    add_product(s, a, b, c, 1, add);
+    if (s->all > s->count) {
+        add_product(s, a, b + s->count, c + s->count, 1, add);
+        add_product(s, a + s->count, b, c + s->count, 1, 1);
+    }
 }
 
 /* out = sum of weights[k] * terms[k] */
 static void combine(const Space *s, Matrix out, int terms, const double *weights, Matrix const *from)
 {
-    for (npy_intp i = 0; i < s->count; i++) {
+    for (npy_intp i = 0; i < s->all; i++) {
         double sum = 0;
         for (int k = 0; k < terms; k++) {
             sum += weights[k] * from[k][i];
@@ -115,23 +125,25 @@ static int more_halvings(const Space *s, Matrix a, double scale, int m, double *
     return (int)ceil(log2(alpha / unit) / (2 * m));
 }
 
-/* x = (v - u)^-1 (v + u) in `v`; `q` and the pivots are overwritten. */
-static int64_t quotient(const Space *s, Matrix u, Matrix v, Matrix q, int64_t *pivots)
+/* x = (v - u)^-1 (v + u) in `v`; `q` and the pivots are overwritten. The derivative is (v - u)^-1 ((v + u)' - (v - u)' x). */
+static int64_t quotient(Space *s, Matrix u, Matrix v, Matrix q, int64_t *pivots)
 {
-    static const double difference[] = {1, -1}, sum[] = {1, 1};
+    const ThnDense lu = thn_dense((char *)q, s->n, s->n), x = thn_dense((char *)v, s->n, s->n);
     Matrix const terms[] = {v, u};
-    combine(s, q, 2, difference, terms);
-    combine(s, v, 2, sum, terms);
-    int64_t info = thn_getrf(s->letter, thn_dense((char *)q, s->n, s->n), pivots);
-    if (info == 0) {
-        info = thn_getrs(s->letter, 'N', thn_dense((char *)q, s->n, s->n), pivots, thn_dense((char *)v, s->n, s->n));
+    combine(s, q, 2, (const double[]){1, -1}, terms);
+    combine(s, v, 2, (const double[]){1, 1}, terms);
+    int64_t info = thn_getrf(s->letter, lu, pivots);
+    info = info ? info : thn_getrs(s->letter, 'N', lu, pivots, x);
+    if (info == 0 && s->all > s->count) {
+        add_product(s, q + s->count, v, v + s->count, -1, 1);
+        info = thn_getrs(s->letter, 'N', lu, pivots, thn_dense((char *)(v + s->count), s->n, s->n));
     }
     return info;
 }
 
 static void scale(const Space *s, Matrix a, double by)
 {
-    for (npy_intp i = 0; i < s->count; i++) {
+    for (npy_intp i = 0; i < s->all; i++) {
         a[i] *= by;
     }
 }
@@ -160,7 +172,7 @@ static void low_degree(Space *s, int m, const double *b, Matrix const *powers, M
     add_diagonal(s, v, b[0]);
 }
 
-/* The same of degree 13. w = A^6 w1 + w2 and z1 stay for the derivative. */
+/* The same of degree 13; w, w1 and z1 are overwritten. */
 static void degree_13(Space *s, Matrix const *powers, Matrix u, Matrix v, Matrix w, Matrix w1, Matrix z1)
 {
     const double *b = pade13;
@@ -222,54 +234,62 @@ static void exponentials(const Space *s, Matrix a)
     }
 }
 
-/* m[0] holds A; the result is the one that is returned. */
+/* The degree for the matrix m[0], whose powers are m[1] ..., and how often it is halved. */
+static int degree_of(Space *s, Matrix *m, double *vector, int *squarings)
+{
+    low_powers(s, m);
+    const double d4 = root(norm1(s, m[2]), 4), d6 = root(norm1(s, m[3]), 6), low = larger(d4, d6);
+    if (low < 1.495585217958292e-2 && !more_halvings(s, m[0], 1, 3, vector)) {
+        return 3;
+    }
+    if (low < 2.539398330063230e-1 && !more_halvings(s, m[0], 1, 5, vector)) {
+        return 5;
+    }
+    product(s, m[2], m[2], m[4], 0);
+    const double d8 = root(norm1(s, m[4]), 8), high = larger(d6, d8);
+    if (high < 9.504178996162932e-1 && !more_halvings(s, m[0], 1, 7, vector)) {
+        return 7;
+    }
+    if (high < 2.097847961257068 && !more_halvings(s, m[0], 1, 9, vector)) {
+        return 9;
+    }
+    product(s, m[2], m[3], m[5], 0);
+    const double d10 = root(norm1(s, m[5]), 10), top = larger(d8, d10), norm = top < high ? top : high;
+    *squarings = halvings(isfinite(norm) ? norm : norm1(s, m[0]), 4.25);
+    *squarings += more_halvings(s, m[0], ldexp(1, -*squarings), 13, vector);
+    return 13;
+}
+
+/* m[0] holds A, behind it perhaps a direction; the result is the one that is returned. */
 static Matrix exponential(Space *s, Matrix *m, int64_t *pivots, double *vector, int64_t *info)
 {
-    Matrix *powers = m, u = m[6], v = m[7], q = m[8], spare = m[9];
+    Matrix *powers = m, u = m[6], v = m[7], q = m[8], spare = m[5];
+    const int is_plain = s->all == s->count, filled = is_plain ? sides(s, m[0], 0) : BEFORE | AFTER;
+    const double norm = norm1(s, m[0]);
     int degree = 13, squarings = 0;
-    if (!isfinite(norm1(s, m[0]))) {
-        for (npy_intp i = 0; i < s->count; i++) {
+    if (!isfinite(norm)) {
+        for (npy_intp i = 0; i < s->all; i++) {
             m[0][i] = NAN;
         }
         return m[0];
     }
-    const int filled = sides(s, m[0], 0);
     if (!filled) {
         exponentials(s, m[0]);
         return m[0];
     }
-    low_powers(s, powers);
-    const double d4 = root(norm1(s, powers[2]), 4), d6 = root(norm1(s, powers[3]), 6), low = larger(d4, d6);
-    if (low < 1.495585217958292e-2 && !more_halvings(s, m[0], 1, 3, vector)) {
-        degree = 3;
-    } else if (low < 2.539398330063230e-1 && !more_halvings(s, m[0], 1, 5, vector)) {
-        degree = 5;
+    if (is_plain) {
+        degree = degree_of(s, m, vector, &squarings);
     } else {
-        product(s, powers[2], powers[2], powers[4], 0);
-        const double d8 = root(norm1(s, powers[4]), 8), high = larger(d6, d8);
-        if (high < 9.504178996162932e-1 && !more_halvings(s, m[0], 1, 7, vector)) {
-            degree = 7;
-        } else if (high < 2.097847961257068 && !more_halvings(s, m[0], 1, 9, vector)) {
-            degree = 9;
-        } else {
-            product(s, powers[2], powers[3], spare, 0);
-            const double d10 = root(norm1(s, spare), 10), top = larger(d8, d10), norm = top < high ? top : high;
-            if (isfinite(norm)) {
-                squarings = halvings(norm, 4.25);
-            } else {
-                squarings = halvings(norm1(s, m[0]), 4.25);
-            }
-            squarings += more_halvings(s, m[0], ldexp(1, -squarings), 13, vector);
-        }
+        squarings = halvings(norm, 4.74);
     }
     if (degree < 13) {
         low_degree(s, degree, pades[(degree - 3) / 2], powers, u, v, spare);
     } else {
         scale(s, powers[0], ldexp(1, -squarings));
-        if (squarings) { /* powers of a large matrix may have overflown */
+        if (squarings || !is_plain) { /* powers of a large matrix may have overflown */
             low_powers(s, powers);
         }
-        degree_13(s, powers, u, v, spare, m[10], m[11]);
+        degree_13(s, powers, u, v, spare, m[9], m[10]);
     }
     *info = quotient(s, u, v, q, pivots);
     for (int k = 0; k < squarings && *info == 0; k++) {
@@ -284,63 +304,6 @@ static Matrix exponential(Space *s, Matrix *m, int64_t *pivots, double *vector, 
     return v;
 }
 
-/* m[0] holds A, m[1] the direction E. */
-static Matrix direction(Space *s, Matrix *m, int64_t *pivots, int64_t *info)
-{
-    const double *b = pade13;
-    Matrix powers[4] = {m[0], m[2], m[3], m[4]}, moved[4] = {m[1], m[5], m[6], m[7]};
-    Matrix u = m[8], v = m[9], w = m[10], w1 = m[11], z1 = m[12], lu = m[13], lv = m[14], lw = m[15], spare = m[16], q = m[17];
-    const double norm = norm1(s, m[0]);
-    if (!isfinite(norm)) {
-        for (npy_intp i = 0; i < s->count; i++) {
-            m[0][i] = NAN;
-        }
-        return m[0];
-    }
-    const int squarings = halvings(norm, 4.74);
-    scale(s, m[0], ldexp(1, -squarings));
-    scale(s, m[1], ldexp(1, -squarings));
-    low_powers(s, powers);
-    /* The derivatives of the powers. */
-    product(s, powers[0], moved[0], moved[1], 0);
-    product(s, moved[0], powers[0], moved[1], 1);
-    product(s, powers[1], moved[1], moved[2], 0);
-    product(s, moved[1], powers[1], moved[2], 1);
-    product(s, powers[2], moved[1], moved[3], 0);
-    product(s, moved[2], powers[1], moved[3], 1);
-    degree_13(s, powers, u, v, w, w1, z1);
-    combine(s, lw, 3, (const double[]){b[3], b[5], b[7]}, moved + 1);
-    product(s, moved[3], w1, lw, 1);
-    combine(s, spare, 3, (const double[]){b[9], b[11], b[13]}, moved + 1);
-    product(s, powers[3], spare, lw, 1);
-    product(s, powers[0], lw, lu, 0);
-    product(s, moved[0], w, lu, 1);
-    combine(s, lv, 3, (const double[]){b[2], b[4], b[6]}, moved + 1);
-    product(s, moved[3], z1, lv, 1);
-    combine(s, spare, 3, (const double[]){b[8], b[10], b[12]}, moved + 1);
-    product(s, powers[3], spare, lv, 1);
-    *info = quotient(s, u, v, q, pivots);
-    if (*info) {
-        return v;
-    }
-    combine(s, w, 2, (const double[]){1, -1}, (Matrix const[]){lu, lv});
-    combine(s, spare, 2, (const double[]){1, 1}, (Matrix const[]){lu, lv});
-    product(s, w, v, spare, 1);
-    *info = thn_getrs(s->letter, 'N', thn_dense((char *)q, s->n, s->n), pivots, thn_dense((char *)spare, s->n, s->n));
-    Matrix value = v, result = spare, next = w, other = lu;
-    for (int k = 0; k < squarings; k++) {
-        product(s, value, result, next, 0);
-        product(s, result, value, next, 1);
-        product(s, value, value, other, 0);
-        Matrix old_value = value, old_result = result;
-        value = other;
-        result = next;
-        other = old_value;
-        next = old_result;
-    }
-    return result;
-}
-
 static int expm_check(ThnProgram *p, ThnInstr *ins)
 {
     const int typenum = p->cells[ins->ins[0]].typenum;
@@ -350,12 +313,11 @@ static int expm_check(ThnProgram *p, ThnInstr *ins)
 static int expm_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *a = THN_IN(f, ins, 0);
-    if (ins->nin > 1 ? thn_require_square(f, a, PyExc_ValueError, "expected A to be a square matrix") < 0
-                     : thn_require_square(f, a, thn_LinAlgError, NUMPY_SQUARE) < 0) {
-        return -1;
-    }
-    THN_FAIL_IF(f, ins->nin > 1 && (THN_IN(f, ins, 1)->dims[0] != a->dims[0] || THN_IN(f, ins, 1)->dims[1] != a->dims[1]), PyExc_ValueError,
-                "expected A and E to be the same shape, got %s and %s", THN_SHAPE(2, a->dims), THN_SHAPE(2, THN_IN(f, ins, 1)->dims));
+    const npy_intp *direction = ins->nin > 1 ? THN_IN(f, ins, 1)->dims : NULL;
+    THN_TRY(direction ? thn_require_square(f, a, PyExc_ValueError, "expected A to be a square matrix")
+                      : thn_require_square(f, a, thn_LinAlgError, NUMPY_SQUARE));
+    THN_FAIL_IF(f, direction && !PyArray_CompareLists(direction, a->dims, 2), PyExc_ValueError,
+                "expected A and E to be the same shape, got %s and %s", THN_SHAPE(2, a->dims), THN_SHAPE(2, direction));
     f->work = 30 * thn_cubic_work(a);
     return thn_out_alloc(f, THN_OUT(f, ins, 0), a->dims);
 }
@@ -364,27 +326,24 @@ static int expm_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *a = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     const npy_intp n = a->dims[0];
-    Space s = {a->typenum, thn_letter_of(a), n, n * n * (a->itemsize / 8), 0};
+    const npy_intp count = n * n * (a->itemsize / 8);
+    Space s = {a->typenum, thn_letter_of(a), n, count, ins->nin * count, 0};
     if (n == 0) {
         return 0;
     }
-    THN_POOLED double *memory = thn_linalg_room(f, (MATRICES * s.count + 3 * n) * (npy_intp)sizeof *memory);
+    THN_POOLED double *memory = thn_linalg_room(f, (MATRICES * s.all + 3 * n) * (npy_intp)sizeof *memory);
     THN_NEED(memory);
-    Matrix m[MATRICES], result;
-    int64_t *pivots = (int64_t *)(memory + MATRICES * s.count), info = 0;
+    Matrix m[MATRICES];
+    int64_t *pivots = (int64_t *)(memory + MATRICES * s.all), info = 0;
     for (int k = 0; k < MATRICES; k++) {
-        m[k] = memory + k * s.count;
+        m[k] = memory + k * s.all;
     }
-    thn_copy_rows(a, (char *)m[0]);
-    int held = thn_hold_for(a);
-    if (ins->nin > 1) {
-        thn_copy_rows(THN_IN(f, ins, 1), (char *)m[1]);
-        result = direction(&s, m, pivots, &info);
-    } else {
-        result = exponential(&s, m, pivots, (double *)(pivots + n), &info);
+    for (int k = 0; k < ins->nin; k++) {
+        thn_copy_rows(THN_IN(f, ins, k), (char *)(m[0] + k * count));
     }
-    thn_blas_let_go(held);
-    memcpy(out->data, result, (size_t)s.count * sizeof *result);
+    THN_HELD held = thn_hold_for(a);
+    const Matrix result = exponential(&s, m, pivots, (double *)(pivots + n), &info);
+    memcpy(out->data, result + s.all - count, (size_t)count * sizeof *result);
     return thn_linalg_result(f, s.failed ? THN_LAPACK_MEMORY : info, "expm: the approximant of the exponential is singular");
 }
 

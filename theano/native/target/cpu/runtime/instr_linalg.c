@@ -19,7 +19,7 @@ static int cholesky_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static void fill_nan(int letter, char *p, npy_intp n)
 {
-    const npy_intp count = letter >= THN_C ? 2 * n : n, real = letter & 1 ? 8 : 4;
+    const npy_intp count = letter >= THN_C ? 2 * n : n, real = thn_real_size(letter);
     for (npy_intp i = 0; i < count; i++) {
         thn_put_real(real, p + i * real, letter >= THN_C && i % 2 ? 0 : NAN);
     }
@@ -51,13 +51,11 @@ static int cholesky_execute(ThnFrame *f, const ThnInstr *ins)
     const thn_cholesky_params *c = ins->data;
     const ThnCell *a = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     const npy_intp n = a->dims[0];
-    ThnColumns factor = {out->data, NULL, out};
+    THN_COLUMNS factor = {out->data, NULL, out};
     if (n == 0) {
         return 0;
     }
-    if (!thn_all_finite(a)) {
-        return thn_not_finite(f);
-    }
+    THN_TRY(thn_require_finite(f, thn_all_finite(a)));
     THN_TRY(c->lower ? thn_columns_open(f, &factor, out) : 0);
     copy_lower(a, a->strides[!c->lower], a->strides[c->lower], factor.data);
     int64_t info = thn_potrf(thn_letter_of(a), thn_dense(factor.data, n, n));
@@ -65,7 +63,6 @@ static int cholesky_execute(ThnFrame *f, const ThnInstr *ins)
         fill_nan(thn_letter_of(a), factor.data, n * n);
         info = 0;
     }
-    thn_columns_close(&factor);
     THN_FAIL_IF(f, info > 0, thn_LinAlgError, "%lld-th leading minor of the array is not positive definite", (long long)info);
     return thn_linalg_result(f, info, "the matrix cannot be factored");
 }
@@ -86,21 +83,6 @@ static int solve_prepare(ThnFrame *f, const ThnInstr *ins)
     return thn_out_alloc(f, out, b->dims);
 }
 
-/* The matrix in column-major memory: 'N' as itself, 'T' as its transpose; 0: neither. */
-static char orientation(const ThnCell *a, ThnDense *d)
-{
-    const npy_intp item = a->itemsize, n = a->dims[0], rows = a->strides[0], cols = a->strides[1];
-    if (cols == item && rows % item == 0 && rows / item >= n) {
-        *d = (ThnDense){a->data, n, n, rows / item};
-        return 'T';
-    }
-    if (rows == item && cols % item == 0 && cols / item >= n) {
-        *d = (ThnDense){a->data, n, n, cols / item};
-        return 'N';
-    }
-    return 0;
-}
-
 static int solve_triangular(ThnFrame *f, const ThnCell *a, const ThnCell *out, int upper)
 {
     const npy_intp n = a->dims[0], item = a->itemsize;
@@ -110,15 +92,16 @@ static int solve_triangular(ThnFrame *f, const ThnCell *a, const ThnCell *out, i
                     "singular matrix: resolution failed at diagonal %lld", (long long)i);
     }
     THN_POOLED char *copy = NULL;
-    ThnDense d;
-    char form = orientation(a, &d);
+    ThnDense d = {a->data, n, n, 0};
+    const ThnMatrix matrix = thn_matrix(a, 0);
+    char form = thn_layout(&matrix, item, &d.ld);
     if (!form) {
         THN_NEED(copy = thn_linalg_room(f, n * n * item));
         thn_copy_rows(a, copy);
         d = thn_dense(copy, n, n);
         form = 'T';
     }
-    int held = thn_hold_for(a);
+    THN_HELD held = thn_hold_for(a);
     char uplo = (form == 'T') != upper ? 'U' : 'L';
     if (out->ndim == 1) {
         thn_trsm(letter, 'L', uplo, form, 'N', d, thn_dense(out->data, n, 1));
@@ -126,7 +109,6 @@ static int solve_triangular(ThnFrame *f, const ThnCell *a, const ThnCell *out, i
         /* The transposed equation: b is there row by row. */
         thn_trsm(letter, 'R', uplo, form == 'T' ? 'N' : 'T', 'N', d, thn_dense(out->data, out->dims[1], n));
     }
-    thn_blas_let_go(held);
     return 0;
 }
 
@@ -134,17 +116,16 @@ static int solve_symmetric(ThnFrame *f, const thn_solve_params *s, const ThnCell
 {
     const npy_intp n = a->dims[0];
     THN_POOLED char *copy = thn_linalg_room(f, n * n * a->itemsize);
-    ThnColumns x;
+    THN_COLUMNS x = {0};
     THN_NEED(copy);
     THN_TRY(thn_columns_open(f, &x, out));
     thn_copy_rows(a, copy);
     thn_copy_columns(b, x.data);
-    int held = thn_hold_for(a);
-    int64_t info = thn_sysv(thn_letter_of(a), s->lower ? 'U' : 'L', thn_dense(copy, n, n),
-                            thn_dense(x.data, n, out->ndim == 1 ? 1 : out->dims[1]));
-    thn_blas_let_go(held);
-    thn_columns_close(&x);
-    return thn_linalg_result(f, info, "Matrix is singular.");
+    THN_HELD held = thn_hold_for(a);
+    const ThnDense d = thn_dense(copy, n, n), b_x = thn_dense(x.data, n, out->ndim == 1 ? 1 : out->dims[1]);
+    const int64_t sizes[THN_SPACES] = {[THN_INT_SPACE] = n + 1};
+    return thn_linalg_result(f, THN_LAPACK(SYSV, thn_letter_of(a), sizes, s->lower ? "U" : "L", &d.rows, &b_x.cols, THN_AND_LD(d),
+                                           THN_INT_WORK, THN_AND_LD(b_x), THN_WORK, THN_INFO), "Matrix is singular.");
 }
 
 static int solve_general(ThnFrame *f, const thn_solve_params *s, const ThnCell *a, const ThnCell *b, const ThnCell *out)
@@ -154,7 +135,7 @@ static int solve_general(ThnFrame *f, const thn_solve_params *s, const ThnCell *
     THN_POOLED char *lu = thn_linalg_room(f, n * n * item);
     THN_POOLED int64_t *pivots = thn_linalg_room(f, n * (npy_intp)sizeof *pivots);
     THN_NEED(lu && pivots);
-    int held = thn_hold_for(a);
+    THN_HELD held = thn_hold_for(a);
     const int finite = thn_copy_finite(a, lu, !s->numpy) && thn_copy_finite(b, out->data, !s->numpy);
     ThnDense d = thn_dense(lu, n, n); /* the transpose: P L U = A^T */
     int64_t info = finite ? thn_getrf(letter, d, pivots) : 0;
@@ -164,10 +145,7 @@ static int solve_general(ThnFrame *f, const thn_solve_params *s, const ThnCell *
         /* x^T P L U = b^T, where b^T is what the rows of b are column-major. */
         thn_getrs_right(letter, d, pivots, thn_dense(out->data, out->dims[1], n));
     }
-    thn_blas_let_go(held);
-    if (!finite) {
-        return thn_not_finite(f);
-    }
+    THN_TRY(thn_require_finite(f, finite));
     return thn_linalg_result(f, info, "Matrix is singular.");
 }
 
@@ -178,9 +156,7 @@ static int solve_execute(ThnFrame *f, const ThnInstr *ins)
     if (s->structure == THN_Structure_GENERAL && thn_size(out) > 0) {
         return solve_general(f, s, a, b, out);
     }
-    if (!s->numpy && (!thn_all_finite(a) || !thn_all_finite(b))) {
-        return thn_not_finite(f);
-    }
+    THN_TRY(thn_require_finite(f, s->numpy || (thn_all_finite(a) && thn_all_finite(b))));
     if (thn_size(out) == 0) {
         return 0;
     }
@@ -212,10 +188,9 @@ static int inverse_execute(ThnFrame *f, const ThnInstr *ins)
     THN_NEED(pivots);
     thn_copy_rows(a, out->data); /* the inverse of the transpose is the transpose of the inverse */
     ThnDense d = thn_dense(out->data, n, n);
-    int held = thn_hold_for(a);
+    THN_HELD held = thn_hold_for(a);
     int64_t info = thn_getrf(thn_letter_of(a), d, pivots);
-    info = info ? info : thn_getri(thn_letter_of(a), d, pivots);
-    thn_blas_let_go(held);
+    info = info ? info : THN_LAPACK(GETRI, thn_letter_of(a), NULL, &d.rows, THN_AND_LD(d), pivots, THN_WORK, THN_INFO);
     return thn_linalg_result(f, info, "Singular matrix");
 }
 
@@ -230,14 +205,14 @@ static int det_prepare(ThnFrame *f, const ThnInstr *ins)
 /* The product of the diagonal, with an exponent of its own: partial products neither overflow nor underflow. */
 static void diagonal_product(int letter, const char *lu, npy_intp n, const int64_t *pivots, double *re, double *im)
 {
-    const npy_intp real = letter & 1 ? 8 : 4;
+    const npy_intp real = thn_real_size(letter);
     double x = 1, y = 0;
     int64_t exponent = 0;
     for (npy_intp i = 0; i < n; i++) {
         const char *at = lu + i * (n + 1) * (letter < THN_C ? real : 2 * real);
         const double a = thn_get_real(real, at), b = letter < THN_C ? 0 : thn_get_real(real, at + real);
         double u = letter < THN_C ? x * a : x * a - y * b, v = letter < THN_C ? 0 : x * b + y * a, top;
-        if (pivots[i] != i + 1) {
+        if (thn_pivot(pivots, i) != i + 1) {
             u = -u;
             v = -v;
         }
@@ -266,9 +241,8 @@ static int det_execute(ThnFrame *f, const ThnInstr *ins)
         THN_POOLED int64_t *pivots = thn_linalg_room(f, n * (npy_intp)sizeof *pivots);
         THN_NEED(lu && pivots);
         thn_copy_rows(a, lu);
-        int held = thn_hold_for(a);
+        THN_HELD held = thn_hold_for(a);
         const int64_t info = thn_getrf(letter, thn_dense(lu, n, n), pivots);
-        thn_blas_let_go(held);
         if (info > 0) {
             re = 0; /* a pivot is exactly zero */
         } else if (info == 0) {
@@ -277,7 +251,7 @@ static int det_execute(ThnFrame *f, const ThnInstr *ins)
             return thn_linalg_result(f, info, "the matrix cannot be factored");
         }
     }
-    const npy_intp real = letter & 1 ? 8 : 4;
+    const npy_intp real = thn_real_size(letter);
     thn_put_real(real, out->data, re);
     if (letter >= THN_C) {
         thn_put_real(real, out->data + real, im);

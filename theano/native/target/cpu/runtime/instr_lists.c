@@ -15,11 +15,12 @@ static PyObject *list_in(ThnFrame *f, const ThnInstr *ins, int k)
     return x;
 }
 
-/* The list that an instruction changes: its first input, or a new list of the same elements. A new reference. */
-static PyObject *list_to_change(ThnFrame *f, const ThnInstr *ins, int keep)
+/* The list that an instruction changes: its first input, or, if it keeps that (its first field), a new list of the same elements. A new
+ * reference. */
+static PyObject *list_to_change(ThnFrame *f, const ThnInstr *ins)
 {
     PyObject *x = list_in(f, ins, 0);
-    return x && keep ? PyList_GetSlice(x, 0, PyList_GET_SIZE(x)) : Py_XNewRef(x);
+    return x && *(const int *)ins->data ? PyList_GetSlice(x, 0, PyList_GET_SIZE(x)) : Py_XNewRef(x);
 }
 
 static int position_in(ThnFrame *f, const ThnInstr *ins, int k, Py_ssize_t *at)
@@ -94,6 +95,7 @@ static PyObject *element_in(ThnFrame *f, const ThnInstr *ins, int k)
         }                                                 \
     }                                                     \
     return 1;
+#define SAME_COMPLEX (x.re == y.re && x.im == y.im) || ((x.re != x.re || x.im != x.im) && (y.re != y.re || y.im != y.im))
 #define IS_NAN_HALF(v) ((v & 0x7fff) > 0x7c00)
 
 /* NaN is equal to NaN. */
@@ -103,10 +105,8 @@ static int same_elements(int typenum, const char *a, const char *b, npy_intp n, 
     case NPY_HALF: COMPARE(uint16_t, x == y ? 1 : IS_NAN_HALF(x) ? IS_NAN_HALF(y) : ((x | y) & 0x7fff) == 0)
     case NPY_FLOAT: COMPARE(float, x == y || (x != x && y != y))
     case NPY_DOUBLE: COMPARE(double, x == y || (x != x && y != y))
-    case NPY_CFLOAT: COMPARE(ThnC8, (x.re == y.re && x.im == y.im)
-                                        || ((x.re != x.re || x.im != x.im) && (y.re != y.re || y.im != y.im)))
-    case NPY_CDOUBLE: COMPARE(ThnC16, (x.re == y.re && x.im == y.im)
-                                          || ((x.re != x.re || x.im != x.im) && (y.re != y.re || y.im != y.im)))
+    case NPY_CFLOAT: COMPARE(ThnC8, SAME_COMPLEX)
+    case NPY_CDOUBLE: COMPARE(ThnC16, SAME_COMPLEX)
     default: return memcmp(a, b, bytes) == 0;
     }
 }
@@ -252,21 +252,21 @@ static int changed(ThnFrame *f, const ThnInstr *ins, PyObject *x, int r)
 
 static int list_append_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    THN_OWNED PyObject *x = list_to_change(f, ins, ((const thn_list_append_params *)ins->data)->keep);
+    THN_OWNED PyObject *x = list_to_change(f, ins);
     return changed(f, ins, x, x ? thn_append(x, element_in(f, ins, 1)) : -1);
 }
 
 static int list_insert_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     Py_ssize_t at;
-    THN_OWNED PyObject *x = list_to_change(f, ins, ((const thn_list_insert_params *)ins->data)->keep);
+    THN_OWNED PyObject *x = list_to_change(f, ins);
     THN_OWNED PyObject *element = x && position_in(f, ins, 1, &at) == 0 ? element_in(f, ins, 2) : NULL;
     return changed(f, ins, x, element ? PyList_Insert(x, at, element) : -1);
 }
 
 static int list_extend_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    THN_OWNED PyObject *x = list_to_change(f, ins, ((const thn_list_extend_params *)ins->data)->keep);
+    THN_OWNED PyObject *x = list_to_change(f, ins);
     PyObject *other = x ? list_in(f, ins, 1) : NULL;
     THN_OWNED PyObject *elements = other ? copy_of(other) : NULL;
     return changed(f, ins, x, elements ? PyList_SetSlice(x, PyList_GET_SIZE(x), PyList_GET_SIZE(x), elements) : -1);
@@ -274,27 +274,26 @@ static int list_extend_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int list_remove_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    THN_OWNED PyObject *x = list_to_change(f, ins, ((const thn_list_remove_params *)ins->data)->keep);
+    THN_OWNED PyObject *x = list_to_change(f, ins);
     /* What is searched is a copy, since another thread may change the list meanwhile; of that the element itself is removed. */
     THN_OWNED PyObject *seen = x ? PyList_GetSlice(x, 0, PyList_GET_SIZE(x)) : NULL;
-    Py_ssize_t at = 0, n = count_same(f, ins, seen, 1, &at);
-    if (n > 0) {
-        const PyObject *element = PyList_GET_ITEM(seen, at);
-        for (at = at < PyList_GET_SIZE(x) && PyList_GET_ITEM(x, at) == element ? at : 0; at < PyList_GET_SIZE(x); at++) {
-            if (PyList_GET_ITEM(x, at) == element) {
-                break;
-            }
+    Py_ssize_t at = 0;
+    const Py_ssize_t n = count_same(f, ins, seen, 1, &at);
+    THN_TRY(n < 0 ? -1 : 0);
+    const PyObject *element = n ? PyList_GET_ITEM(seen, at) : NULL;
+    if (n && (at >= PyList_GET_SIZE(x) || PyList_GET_ITEM(x, at) != element)) {
+        for (at = 0; at < PyList_GET_SIZE(x) && PyList_GET_ITEM(x, at) != element; at++) {
         }
-        n = at < PyList_GET_SIZE(x);
     }
-    const int r = n > 0 ? PyList_SetSlice(x, at, at + 1, NULL)
-                        : n < 0 ? -1 : missing(f, ins, "the element to be removed is not in the list: %R");
-    return changed(f, ins, x, r);
+    if (!n || at == PyList_GET_SIZE(x)) {
+        return missing(f, ins, "the element to be removed is not in the list: %R");
+    }
+    return changed(f, ins, x, PyList_SetSlice(x, at, at + 1, NULL));
 }
 
 static int list_reverse_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    THN_OWNED PyObject *x = list_to_change(f, ins, ((const thn_list_reverse_params *)ins->data)->keep);
+    THN_OWNED PyObject *x = list_to_change(f, ins);
     return changed(f, ins, x, x ? PyList_Reverse(x) : -1);
 }
 

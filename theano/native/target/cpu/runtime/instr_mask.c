@@ -57,12 +57,9 @@ static Flags *open_flags(ThnFrame *f, const ThnInstr *ins, const ThnCell *mask)
 static int check_mask(ThnFrame *f, const ThnCell *mask, const ThnCell *x, int first)
 {
     for (int i = 0; i < mask->ndim; i++) {
-        if (mask->dims[i] && mask->dims[i] != x->dims[first + i]) {
-            return thn_error(f, PyExc_IndexError,
-                             "boolean index did not match indexed array along axis %d; size of axis is %lld but size "
-                             "of corresponding boolean axis is %lld",
-                             first + i, (long long)x->dims[first + i], (long long)mask->dims[i]);
-        }
+        THN_FAIL_IF(f, mask->dims[i] && mask->dims[i] != x->dims[first + i], PyExc_IndexError,
+                    "boolean index did not match indexed array along axis %d; size of axis is %lld but size of corresponding "
+                    "boolean axis is %lld", first + i, (long long)x->dims[first + i], (long long)mask->dims[i]);
     }
     return 0;
 }
@@ -86,9 +83,7 @@ static int nonzero_check(ThnProgram *p, ThnInstr *ins)
 static int nonzero_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *mask = THN_IN(f, ins, 0);
-    if (ins->nin > 1 && check_mask(f, mask, THN_IN(f, ins, 1), ((const thn_nonzero_params *)ins->data)->first_axis) < 0) {
-        return -1;
-    }
+    THN_TRY(ins->nin > 1 ? check_mask(f, mask, THN_IN(f, ins, 1), ((const thn_nonzero_params *)ins->data)->first_axis) : 0);
     const Flags *m = open_flags(f, ins, mask);
     for (int k = 0; m && k < ins->nout; k++) {
         THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, k), &m->count));

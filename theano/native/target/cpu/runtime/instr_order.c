@@ -5,14 +5,6 @@
 
 /* ---- cumulate */
 
-static int cumulate_check(ThnProgram *p, ThnInstr *ins)
-{
-    const thn_cumulate_params *c = ins->data;
-    const ThnCellSpec *in = &p->cells[ins->ins[0]], *out = &p->cells[ins->outs[0]];
-    return thn_fits(ins, thn_cast_inner(out->typenum, in->typenum)
-                             && (c->multiply ? thn_mul_inner(out->typenum) : thn_add_inner(out->typenum)));
-}
-
 static int cumulate_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *in = THN_IN(f, ins, 0);
@@ -23,9 +15,10 @@ static int cumulate_prepare(ThnFrame *f, const ThnInstr *ins)
 /* Running sums of a contiguous line, eight at a time: only the last of them waits for the eight before. Sums of numbers that
  * are not negative never fall. Eight whose own sums overflow are added one by one, as the sum so far may allow. */
 #define DEFINE_SUMS(S, T, ZERO)                                                             \
-    static void sums_##S(npy_intp n, T *out, const T *in)                                   \
+    static void sums_##S(npy_intp n, void *to, const void *from)                            \
     {                                                                                       \
-        T sum = ZERO;                                                                       \
+        const T *in = from;                                                                 \
+        T *out = to, sum = ZERO;                                                            \
         npy_intp i = 0;                                                                     \
         for (; i + 8 <= n; i += 8) {                                                        \
             const T *x = in + i;                                                            \
@@ -126,11 +119,14 @@ static int sums_of_part(void *ctx, npy_intp start, npy_intp stop)
     return 0;
 }
 
-static void shared_sums_i8(npy_intp n, uint64_t *out, const uint64_t *in)
+static void line_of_i8(npy_intp n, void *out, const void *in)
 {
     Line l = {.out = out, .in = in};
-    npy_intp parts = thn_get_threads();
-    parts = parts > MOST_PARTS ? MOST_PARTS : parts;
+    npy_intp parts = thn_least(thn_get_threads(), MOST_PARTS);
+    if (n < LONG_LINE || parts < 2) {
+        sums_i8(0, n, out, in);
+        return;
+    }
     l.part = (n + parts - 1) / parts;
     parts = (n + l.part - 1) / l.part;
     thn_parallel_ranges((parts - 1) * l.part, l.part, total_of_part, &l);
@@ -140,39 +136,30 @@ static void shared_sums_i8(npy_intp n, uint64_t *out, const uint64_t *in)
     thn_parallel_ranges(n, l.part, sums_of_part, &l);
 }
 
-#define DEFINE_PRODUCTS(S, T)                                  \
-    static void products_##S(npy_intp n, T *out, const T *in)  \
-    {                                                          \
-        T value = 1;                                           \
-        for (npy_intp i = 0; i < n; i++) {                     \
-            value *= in[i];                                    \
-            out[i] = value;                                    \
-        }                                                      \
+#define DEFINE_PRODUCTS(S, T)                                              \
+    static void products_##S(npy_intp n, void *out, const void *in)        \
+    {                                                                      \
+        T value = 1;                                                       \
+        for (npy_intp i = 0; i < n; i++) {                                 \
+            ((T *)out)[i] = value *= ((const T *)in)[i];                   \
+        }                                                                  \
     }
 
 DEFINE_PRODUCTS(f4, float)
 DEFINE_PRODUCTS(f8, double)
 DEFINE_PRODUCTS(i8, uint64_t)
 
+typedef void (*OfLine)(npy_intp n, void *out, const void *in);
+
 /* One line; `in` may be `out`. */
 static void cumulate_line(int typenum, int multiply, npy_intp n, char *out, const char *in, npy_intp item, ThnInner op)
 {
-    if (typenum == NPY_FLOAT) {
-        (multiply ? products_f4 : sums_f4)(n, (float *)out, (const float *)in);
-        return;
-    }
-    if (typenum == NPY_DOUBLE) {
-        (multiply ? products_f8 : sums_f8)(n, (double *)out, (const double *)in);
-        return;
-    }
-    if (PyTypeNum_ISINTEGER(typenum) && item == 8) {
-        if (multiply) {
-            products_i8(n, (uint64_t *)out, (const uint64_t *)in);
-        } else if (n >= LONG_LINE && thn_get_threads() > 1) {
-            shared_sums_i8(n, (uint64_t *)out, (const uint64_t *)in);
-        } else {
-            sums_i8(0, n, (uint64_t *)out, (const uint64_t *)in);
-        }
+    const OfLine own = typenum == NPY_FLOAT                             ? (multiply ? products_f4 : sums_f4)
+                       : typenum == NPY_DOUBLE                          ? (multiply ? products_f8 : sums_f8)
+                       : PyTypeNum_ISINTEGER(typenum) && item == 8      ? (multiply ? products_i8 : line_of_i8)
+                                                                        : NULL;
+    if (own) {
+        own(n, out, in);
         return;
     }
     if (in != out) {
@@ -241,4 +228,4 @@ static int cumulate_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-THN_INSTRUCTION(cumulate, cumulate_check, cumulate_prepare, cumulate_execute)
+THN_INSTRUCTION(cumulate, NULL, cumulate_prepare, cumulate_execute)

@@ -12,17 +12,6 @@ typedef struct {
     npy_intp n, rows, cols;
 } Picking;
 
-static int is_float(int typenum)
-{
-    return typenum == NPY_FLOAT || typenum == NPY_DOUBLE;
-}
-
-static int pick_columns_check(ThnProgram *prog, ThnInstr *ins)
-{
-    const int out = prog->cells[ins->outs[0]].typenum;
-    return thn_fits(ins, PyTypeNum_ISINTEGER(out) || is_float(out));
-}
-
 static double work_of_row(const thn_pick_columns_params *params, npy_intp cols, npy_intp n)
 {
     return params->count ? 2.0 * (double)cols + (double)n * (5.0 + 0.5 * (double)cols) : (double)n * (5.0 + 4.0 * (double)cols);
@@ -133,4 +122,4 @@ static int pick_columns_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-THN_INSTRUCTION(pick_columns, pick_columns_check, pick_columns_prepare, pick_columns_execute)
+THN_INSTRUCTION(pick_columns, NULL, pick_columns_prepare, pick_columns_execute)

@@ -14,7 +14,6 @@
 static int read_size(ThnFrame *f, const ThnCell *size, int ndim, npy_intp *dims)
 {
     const ThnReadInt read = thn_int_reader(size->typenum);
-    THN_FAIL_IF(f, size->ndim != 1 || !read, PyExc_ValueError, "the size of a sample must be a vector of integers");
     THN_FAIL_IF(f, size->dims[0] != ndim, PyExc_ValueError, "the size of a sample must have length %d, not %lld", ndim,
                 (long long)size->dims[0]);
     for (int i = 0; i < ndim; i++) {
@@ -68,56 +67,19 @@ THN_INSTRUCTION(mrg_uniform, NULL, mrg_uniform_prepare, mrg_uniform_execute)
 
 /* ---- draw */
 
-/* Attributes of a RandomState. Interned; NULL + MemoryError. */
-static PyObject *name_of(PyObject **held, const char *text)
-{
-    if (!*held) {
-        *held = PyUnicode_InternFromString(text);
-    }
-    return *held;
-}
+enum { GENERATOR, CAPSULE, LOCK, ACQUIRE, RELEASE, N_NAMES };
 
-static PyObject *attribute(PyObject *o, PyObject **held, const char *text)
-{
-    PyObject *name = name_of(held, text);
-    return name ? PyObject_GetAttr(o, name) : NULL;
-}
+/* Names of a RandomState's attributes and theirs. */
+static PyObject *names[N_NAMES];
 
-typedef struct {
-    bitgen_t *bits;
-    PyObject *owner, *lock; /* of the bits */
-} Generator;
-
-static int generator_open(Generator *g, PyObject *state)
+static int intern_names(void)
 {
-    static PyObject *generator_name, *capsule_name, *lock_name, *acquire_name;
-    memset(g, 0, sizeof *g);
-    THN_OWNED PyObject *capsule = NULL, *done = NULL;
-    if ((g->owner = attribute(state, &generator_name, "_bit_generator")) && (capsule = attribute(g->owner, &capsule_name, "capsule"))
-        && (g->bits = PyCapsule_GetPointer(capsule, "BitGenerator")) && (g->lock = attribute(g->owner, &lock_name, "lock"))
-        && name_of(&acquire_name, "acquire")) {
-        done = PyObject_CallMethodNoArgs(g->lock, acquire_name);
+    static const char *const texts[N_NAMES] = {"_bit_generator", "capsule", "lock", "acquire", "release"};
+    for (int k = 0; k < N_NAMES; k++) {
+        names[k] = names[k] ? names[k] : PyUnicode_InternFromString(texts[k]);
+        THN_NEED(names[k]);
     }
-    if (!done) {
-        Py_CLEAR(g->lock);
-        Py_CLEAR(g->owner);
-    }
-    return done ? 0 : -1;
-}
-
-/* An exception that is set stays. */
-static int generator_close(Generator *g)
-{
-    static PyObject *release_name;
-    PyObject *type, *value, *tb;
-    PyErr_Fetch(&type, &value, &tb);
-    THN_OWNED PyObject *done = name_of(&release_name, "release") ? PyObject_CallMethodNoArgs(g->lock, release_name) : NULL;
-    Py_DECREF(g->lock);
-    Py_DECREF(g->owner);
-    if (type || done) {
-        PyErr_Restore(type, value, tb);
-    }
-    return done && !type ? 0 : -1;
+    return 0;
 }
 
 /* The lengths of the sample, without the last dim of those that have one more than is asked for. 1: known; 0: only NumPy knows;
@@ -145,30 +107,13 @@ static int sample_dims(ThnFrame *f, const ThnInstr *ins, npy_intp *dims)
     return ndim == 0 || p->distribution != THN_Distribution_PERMUTATION;
 }
 
-static int is_whole(int typenum)
-{
-    return PyTypeNum_ISINTEGER(typenum) && typenum != NPY_ULONG && typenum != NPY_ULONGLONG;
-}
-
-/* Whether the sample can be drawn here. */
-static int fits(const ThnDraw *d, int distribution)
-{
-    const int out = d->out->typenum, first = d->param[0]->typenum, second = d->param[1]->typenum;
-    const int real = (out == NPY_FLOAT || out == NPY_DOUBLE || out == NPY_HALF);
-    switch (distribution) {
-    case THN_Distribution_UNIFORM: return real && thn_uniform_fits(d);
-    case THN_Distribution_BINOMIAL: return (real || is_whole(out)) && is_whole(first) && thn_binomial_fits(d);
-    default: return (real || is_whole(out)) && is_whole(first) && is_whole(second) && thn_integers_fit(d);
-    }
-}
-
 /* 1: drawn; 0: this is NumPy's to do; -1: failed. */
 static int draw_natively(ThnFrame *f, const ThnInstr *ins, PyObject *state)
 {
     const int distribution = ((const thn_draw_params *)ins->data)->distribution;
     ThnCell *out = THN_OUT(f, ins, 1);
     ThnDraw d = {.out = out};
-    npy_intp dims[THN_MAXDIM], n = 0, rows = 1;
+    npy_intp dims[THN_MAXDIM];
     if (distribution == THN_Distribution_OTHER) {
         return 0;
     }
@@ -178,41 +123,30 @@ static int draw_natively(ThnFrame *f, const ThnInstr *ins, PyObject *state)
     }
     if (distribution == THN_Distribution_PERMUTATION) {
         const ThnCell *c = THN_IN(f, ins, 2);
-        n = is_whole(c->typenum) && c->ndim == 0 ? (npy_intp)thn_scalar_int(c) : -1;
-        if (n < 0 || out->typenum != NPY_INT64) {
+        const npy_intp n = PyTypeNum_ISINTEGER(c->typenum) && c->ndim == 0 ? (npy_intp)thn_scalar_int(c) : -1;
+        if (n < 0) {
             return 0;
-        }
-        for (int i = 0; i < out->ndim - 1; i++) {
-            rows *= dims[i];
         }
         dims[out->ndim - 1] = n;
     }
     THN_TRY(thn_out_alloc(f, out, dims));
-    if (distribution != THN_Distribution_PERMUTATION) {
-        for (int k = 0; k < THN_DRAW_PARAMS; k++) {
-            d.param[k] = THN_IN(f, ins, 2 + k);
-            if (PyTypeNum_ISCOMPLEX(d.param[k]->typenum) || thn_broadcast_strides(d.param[k], out->ndim, dims, d.strides[k]) < 0) {
-                return 0;
-            }
-        }
-        if (!fits(&d, distribution)) {
+    for (int k = 0; k < ins->nin - 2; k++) {
+        d.param[k] = THN_IN(f, ins, 2 + k);
+        if (thn_broadcast_strides(d.param[k], out->ndim, dims, d.strides[k]) < 0) {
             return 0;
         }
     }
-    Generator g;
-    THN_TRY(generator_open(&g, state));
-    d.bits = g.bits;
-    PyThreadState *released = (double)thn_size(out) * NS_PER_DRAW > THN_GIL_WORK ? PyEval_SaveThread() : NULL;
-    switch (distribution) {
-    case THN_Distribution_UNIFORM: thn_draw_uniform(&d); break;
-    case THN_Distribution_BINOMIAL: thn_draw_binomial(&d); break;
-    case THN_Distribution_INTEGERS: thn_draw_integers(&d); break;
-    default: thn_draw_permutations(g.bits, (int64_t *)out->data, rows, n);
+    if (!thn_draw_fits(&d, distribution)) {
+        return 0;
     }
-    if (released) {
-        PyEval_RestoreThread(released);
-    }
-    return generator_close(&g) < 0 ? -1 : 1;
+    THN_OWNED PyObject *owner = PyObject_GetAttr(state, names[GENERATOR]), *lock = owner ? PyObject_GetAttr(owner, names[LOCK]) : NULL;
+    THN_OWNED PyObject *capsule = lock ? PyObject_GetAttr(owner, names[CAPSULE]) : NULL;
+    d.bits = capsule ? PyCapsule_GetPointer(capsule, "BitGenerator") : NULL;
+    THN_OWNED PyObject *acquired = d.bits ? PyObject_CallMethodNoArgs(lock, names[ACQUIRE]) : NULL;
+    THN_NEED(acquired);
+    THN_WITHOUT_GIL_IF((double)thn_size(out) * NS_PER_DRAW > THN_GIL_WORK, thn_draw(&d, distribution));
+    THN_OWNED PyObject *released = PyObject_CallMethodNoArgs(lock, names[RELEASE]);
+    return released ? 1 : -1;
 }
 
 /* function(state, parameters..., size) as an array; a new reference. */
@@ -262,6 +196,7 @@ static int draw_check(ThnProgram *p, ThnInstr *ins)
     const thn_draw_params *d = ins->data;
     const int other = d->distribution == THN_Distribution_OTHER, order = d->distribution == THN_Distribution_PERMUTATION;
     const int wanted = other ? ins->nin : order ? 3 : 2 + THN_DRAW_PARAMS;
+    THN_TRY(intern_names());
     return thn_fits(ins, PyCallable_Check(d->function) && PyCallable_Check(d->copy) && d->own_dims >= 0
                              && d->own_dims <= p->cells[ins->outs[1]].ndim && ins->nin == wanted && (other || d->own_dims == order));
 }

@@ -95,102 +95,41 @@ static int choose_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-/* ---- extrema of complex numbers, by real and then imaginary part; the first NaN wins */
-
-/* The dims that stay and those that are reduced. */
-typedef struct {
-    npy_intp kept[THN_MAXDIM], kept_strides[THN_MAXDIM], dims[THN_MAXDIM], strides[THN_MAXDIM], rows, n;
-    int nk, nr;
-} Axes;
-
-static void split_axes(const ThnCell *x, const ThnInts *axes, Axes *to)
-{
-    uint32_t reduced = 0; /* bit i: axis i */
-    for (int k = 0; k < axes->n; k++) {
-        reduced |= (uint32_t)1 << axes->at[k];
-    }
-    to->rows = to->n = 1;
-    to->nk = to->nr = 0;
-    for (int i = 0; i < x->ndim; i++) {
-        if (reduced >> i & 1) {
-            to->dims[to->nr] = x->dims[i];
-            to->strides[to->nr++] = x->strides[i];
-            to->n *= x->dims[i];
-        } else {
-            to->kept[to->nk] = x->dims[i];
-            to->kept_strides[to->nk++] = x->strides[i];
-            to->rows *= x->dims[i];
-        }
-    }
-}
+/* ---- extrema of complex numbers, by real and then imaginary part; the first NaN wins. As NumPy has them, over one axis */
 
 static int extremum_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_complex_extremum_params *e = ins->data;
-    const ThnCell *x = THN_IN(f, ins, 0);
-    Axes axes;
-    split_axes(x, &e->axes, &axes);
+    ThnCell *in = THN_IN(f, ins, 0);
+    npy_intp order[THN_MAXDIM], dims[THN_MAXDIM], last = 1;
+    uint32_t reduced = 0; /* bit i: axis i */
+    int kept = 0;
+    for (int k = 0; k < e->axes.n; k++) {
+        reduced |= (uint32_t)1 << e->axes.at[k];
+        order[in->ndim - e->axes.n + k] = e->axes.at[k];
+        last *= in->dims[e->axes.at[k]];
+    }
+    for (int i = 0; i < in->ndim; i++) {
+        if (!(reduced >> i & 1)) {
+            order[kept] = i;
+            dims[kept++] = in->dims[i];
+        }
+    }
+    dims[kept] = last;
+    PyArray_Dims all = {order, in->ndim}, rows = {dims, kept + 1};
+    THN_OWNED PyObject *x = thn_box(f, in), *turned = x ? PyArray_Transpose((PyArrayObject *)x, &all) : NULL;
+    THN_OWNED PyObject *y = turned ? PyArray_Newshape((PyArrayObject *)turned, &rows, NPY_CORDER) : NULL;
+    THN_NEED(y);
     for (int k = 0; k < ins->nout; k++) {
-        THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, k), axes.kept));
-    }
-    THN_FAIL_IF(f, axes.n == 0 && axes.rows > 0, PyExc_ValueError, "zero-size array to reduction operation %s which has no identity",
-                e->least ? "minimum" : "maximum");
-    f->work = 3.0 * (double)thn_size(x);
-    return 0;
-}
-
-static void read_complex(int typenum, const char *p, double *v)
-{
-    if (typenum == NPY_CFLOAT) {
-        v[0] = ((const float *)p)[0];
-        v[1] = ((const float *)p)[1];
-    } else {
-        memcpy(v, p, 2 * sizeof *v);
-    }
-}
-
-static int extremum_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    const thn_complex_extremum_params *e = ins->data;
-    const ThnCell *x = THN_IN(f, ins, 0);
-    const ThnCell *value = NULL, *where = NULL;
-    for (int k = 0; k < ins->nout; k++) {
-        const ThnCell *out = THN_OUT(f, ins, k);
-        *(PyTypeNum_ISCOMPLEX(out->typenum) ? &value : &where) = out;
-    }
-    Axes axes;
-    split_axes(x, &e->axes, &axes);
-    const Dims g = {axes.nk, axes.kept, axes.kept_strides, 0}, reduced = {axes.nr, axes.dims, axes.strides, 0};
-    npy_intp line_at[THN_MAXDIM] = {0};
-    char *line = x->data;
-    for (npy_intp row = 0; row < axes.rows; row++, thn_step(&g, axes.nk, 1, &line, line_at)) {
-        npy_intp at[THN_MAXDIM] = {0}, best_at = 0;
-        char *p = line;
-        const char *best = NULL;
-        double b[2] = {0, 0}, v[2];
-        for (npy_intp i = 0; i < axes.n; i++) {
-            read_complex(x->typenum, p, v);
-            int nan = v[0] != v[0] || v[1] != v[1];
-            int better = e->least ? v[0] < b[0] || (v[0] == b[0] && v[1] < b[1]) : v[0] > b[0] || (v[0] == b[0] && v[1] > b[1]);
-            if (!best || nan || better) {
-                best = p;
-                best_at = i;
-                memcpy(b, v, sizeof b);
-            }
-            if (nan) {
-                break;
-            }
-            thn_step(&reduced, axes.nr, 1, &p, at);
-        }
-        if (value) {
-            memcpy(value->data + row * value->itemsize, best, (size_t)value->itemsize);
-        }
-        if (where) {
-            ((int64_t *)where->data)[row] = (int64_t)best_at;
-        }
+        ThnCell *out = THN_OUT(f, ins, k);
+        PyObject *(*const of_values)(PyArrayObject *, int, PyArrayObject *) = e->least ? PyArray_Min : PyArray_Max;
+        PyObject *(*const of_positions)(PyArrayObject *, int, PyArrayObject *) = e->least ? PyArray_ArgMin : PyArray_ArgMax;
+        THN_OWNED PyObject *found = (PyTypeNum_ISCOMPLEX(out->typenum) ? of_values : of_positions)((PyArrayObject *)y, kept, NULL);
+        THN_NEED(found);
+        THN_TRY(thn_unbox(f, out, found));
     }
     return 0;
 }
 
 THN_INSTRUCTION(choose, NULL, choose_prepare, choose_execute)
-THN_INSTRUCTION(complex_extremum, NULL, extremum_prepare, extremum_execute)
+THN_INSTRUCTION(complex_extremum, NULL, extremum_prepare, NULL)

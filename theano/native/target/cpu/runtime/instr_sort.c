@@ -44,10 +44,9 @@ static int long_rows(ThnFrame *f, npy_intp n)
 static int sort_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *in = THN_IN(f, ins, 0);
-    int axis = row_axis(f, ins);
-    if (axis < 0 || long_rows(f, in->dims[axis]) < 0) {
-        return -1;
-    }
+    const int axis = row_axis(f, ins);
+    THN_TRY(axis);
+    THN_TRY(long_rows(f, in->dims[axis]));
     f->work = 20.0 * (double)thn_size(in);
     return thn_out_alloc(f, THN_OUT(f, ins, 0), in->dims);
 }
@@ -281,33 +280,18 @@ static int less_complex(double ar, double ai, double br, double bi)
 #define DEFINE_SEARCH(S, T, LESS)                                                                                           \
     DEFINE_SIDE(left_##S, T, LESS(e, v))                                                                                    \
     DEFINE_SIDE(right_##S, T, !(LESS(v, e)))
-DEFINE_SEARCH(u1, uint8_t, LESS_INT)
-DEFINE_SEARCH(i1, int8_t, LESS_INT)
-DEFINE_SEARCH(u2, uint16_t, LESS_INT)
-DEFINE_SEARCH(i2, int16_t, LESS_INT)
-DEFINE_SEARCH(u4, uint32_t, LESS_INT)
-DEFINE_SEARCH(i4, int32_t, LESS_INT)
-DEFINE_SEARCH(u8, uint64_t, LESS_INT)
-DEFINE_SEARCH(i8, int64_t, LESS_INT)
-DEFINE_SEARCH(f2, uint16_t, LESS_HALF)
-DEFINE_SEARCH(f4, float, LESS_FLOAT)
-DEFINE_SEARCH(f8, double, LESS_FLOAT)
-DEFINE_SEARCH(c8, ThnC8, LESS_COMPLEX)
-DEFINE_SEARCH(c16, ThnC16, LESS_COMPLEX)
+#define TYPES(X)                                                                                                            \
+    X(b1, uint8_t, LESS_INT) X(i1, int8_t, LESS_INT) X(u1, uint8_t, LESS_INT) X(i2, int16_t, LESS_INT)                      \
+    X(u2, uint16_t, LESS_INT) X(i4, int32_t, LESS_INT) X(u4, uint32_t, LESS_INT) X(i8, int64_t, LESS_INT)                   \
+    X(u8, uint64_t, LESS_INT) X(f2, uint16_t, LESS_HALF) X(f4, float, LESS_FLOAT) X(f8, double, LESS_FLOAT)                 \
+    X(c8, ThnC8, LESS_COMPLEX) X(c16, ThnC16, LESS_COMPLEX)
+TYPES(DEFINE_SEARCH)
 
 static Search search_of(int typenum, int right)
 {
-#define PAIR(S) {left_##S, right_##S}
-    static const Search all[][2] = {PAIR(u1), PAIR(i1), PAIR(u1), PAIR(i2), PAIR(u2), PAIR(i4), PAIR(u4),
-                                    PAIR(i8), PAIR(u8), PAIR(f2), PAIR(f4), PAIR(f8), PAIR(c8), PAIR(c16)};
-    const int k = thn_type_index(typenum);
-    return k < 0 ? NULL : all[k][right];
-#undef PAIR
-}
-
-static int search_check(ThnProgram *p, ThnInstr *ins)
-{
-    return thn_fits(ins, search_of(p->cells[ins->ins[0]].typenum, 0) != NULL);
+#define PAIR(S, ...) [T_##S] = {left_##S, right_##S},
+    static const Search all[][2] = {TYPES(PAIR)};
+    return all[thn_type_index(typenum)][right];
 }
 
 static int search_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -363,4 +347,4 @@ static int search_execute(ThnFrame *f, const ThnInstr *ins)
 THN_INSTRUCTION(sort, rows_check, sort_prepare, sort_execute)
 THN_INSTRUCTION(argsort, rows_check, sort_prepare, sort_execute)
 THN_INSTRUCTION(topk, rows_check, topk_prepare, topk_execute)
-THN_INSTRUCTION(searchsorted, search_check, search_prepare, search_execute)
+THN_INSTRUCTION(searchsorted, NULL, search_prepare, search_execute)

@@ -2,7 +2,7 @@
  * objects (arrays of int32 or int64, which stay as they are) and its shape. */
 #include "vm.h"
 #include "copy.h"
-#include "sparse_products.h"
+#include "sparse_parts.h"
 
 #define BY_ROWS 4 /* columns from which on a csc matrix is sorted by rows for a product */
 
@@ -30,10 +30,18 @@ static int sparse_values_prepare(ThnFrame *f, const ThnInstr *ins)
     return value ? thn_unbox(f, THN_OUT(f, ins, 0), value) : -1;
 }
 
-/* The array as one of int32, or of int64. */
-static PyArrayObject *as_indices(PyArrayObject *a, int wide)
+PyObject *thn_sparse_numbers(PyObject *a, int wide, int flags)
 {
-    return (PyArrayObject *)PyArray_FromArray(a, PyArray_DescrFromType(wide ? NPY_INT64 : NPY_INT32), NPY_ARRAY_CARRAY_RO);
+    return PyArray_FromArray((PyArrayObject *)a, PyArray_DescrFromType(wide ? NPY_INT64 : NPY_INT32), NPY_ARRAY_CARRAY_RO | flags);
+}
+
+int thn_sparse_give_shape(ThnFrame *f, ThnCell *out, npy_intp rows, npy_intp columns)
+{
+    const npy_intp two = 2;
+    THN_TRY(thn_out_alloc(f, out, &two));
+    ((int64_t *)out->data)[0] = rows;
+    ((int64_t *)out->data)[1] = columns;
+    return 0;
 }
 
 static int sparse_places_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -42,22 +50,15 @@ static int sparse_places_prepare(ThnFrame *f, const ThnInstr *ins)
     THN_OWNED PyObject *shape = PyObject_GetAttrString(matrix, "shape");
     THN_OWNED PyArrayObject *indices = shape ? array_attribute(matrix, "indices") : NULL;
     THN_OWNED PyArrayObject *indptr = indices ? array_attribute(matrix, "indptr") : NULL;
-    ThnCell *dims = THN_OUT(f, ins, 2);
-    const npy_intp two = 2;
-    THN_NEED(indptr);
-    THN_TRY(thn_out_alloc(f, dims, &two));
-    for (int i = 0; i < 2; i++) {
-        THN_OWNED PyObject *n = PySequence_GetItem(shape, i);
-        const Py_ssize_t length = n ? PyNumber_AsSsize_t(n, PyExc_OverflowError) : -1;
-        THN_TRY(length == -1 && PyErr_Occurred() ? -1 : 0);
-        ((int64_t *)dims->data)[i] = length;
-    }
+    Py_ssize_t rows, columns;
+    THN_NEED(indptr && PyArg_ParseTuple(shape, "nn", &rows, &columns));
     const int wide = !(PyArray_ITEMSIZE(indices) == 4 && PyArray_ITEMSIZE(indptr) == 4);
-    THN_OWNED PyArrayObject *first = as_indices(indices, wide), *second = first ? as_indices(indptr, wide) : NULL;
+    THN_OWNED PyObject *first = thn_sparse_numbers((PyObject *)indices, wide, 0);
+    THN_OWNED PyObject *second = first ? thn_sparse_numbers((PyObject *)indptr, wide, 0) : NULL;
     THN_NEED(second);
-    thn_set_object(THN_OUT(f, ins, 0), (PyObject *)first);
-    thn_set_object(THN_OUT(f, ins, 1), (PyObject *)second);
-    return 0;
+    thn_set_object(THN_OUT(f, ins, 0), first);
+    thn_set_object(THN_OUT(f, ins, 1), second);
+    return thn_sparse_give_shape(f, THN_OUT(f, ins, 2), rows, columns);
 }
 
 int thn_sparse_rises(const void *indptr, int wide, npy_intp lines)
@@ -69,11 +70,13 @@ int thn_sparse_rises(const void *indptr, int wide, npy_intp lines)
     return rises;
 }
 
-int thn_sparse_read(ThnFrame *f, const ThnInstr *ins, int at, int csc, ThnPlaces *s)
+int thn_sparse_read(ThnFrame *f, const ThnInstr *ins, int at, int csc, ThnSparse *s)
 {
     PyArrayObject *indices = (PyArrayObject *)THN_IN(f, ins, at)->obj, *indptr = (PyArrayObject *)THN_IN(f, ins, at + 1)->obj;
     const int64_t *shape = (const int64_t *)THN_IN(f, ins, at + 2)->data;
-    *s = (ThnPlaces){.indices = PyArray_BYTES(indices), .indptr = PyArray_BYTES(indptr), .csc = csc};
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    *s = (ThnSparse){.indices = PyArray_DATA(indices), .indptr = PyArray_DATA(indptr), .csc = csc, .typenum = out->typenum,
+                     .item = out->itemsize};
     s->wide = PyArray_ITEMSIZE(indices) == 8;
     s->lines = (npy_intp)shape[csc];
     s->length = (npy_intp)shape[!csc];
@@ -87,15 +90,10 @@ int thn_sparse_read(ThnFrame *f, const ThnInstr *ins, int at, int csc, ThnPlaces
     return 0;
 }
 
-int thn_sparse_wrong_index(ThnFrame *f, const ThnPlaces *s)
+int thn_sparse_read_parts(ThnFrame *f, const ThnInstr *ins, int at, int csc, ThnSparse *s)
 {
-    return thn_error(f, PyExc_IndexError, "an index of a sparse matrix is out of bounds for %s of length %lld",
-                     s->csc ? "columns" : "rows", (long long)s->length);
-}
-
-/* ins = indices, indptr, shape, values, dense */
-int thn_sparse_read_values(ThnFrame *f, const ThnCell *values, ThnPlaces *s)
-{
+    const ThnCell *values = THN_IN(f, ins, at + 3);
+    THN_TRY(thn_sparse_read(f, ins, at, csc, s));
     THN_FAIL_IF(f, values->dims[0] != s->stored, PyExc_ValueError, "%lld values for a sparse matrix of %lld", (long long)values->dims[0],
                 (long long)s->stored);
     THN_FAIL_IF(f, !thn_is_c_contiguous(values), PyExc_SystemError, "values of a sparse matrix must be contiguous");
@@ -103,75 +101,79 @@ int thn_sparse_read_values(ThnFrame *f, const ThnCell *values, ThnPlaces *s)
     return 0;
 }
 
-int thn_sparse_read_parts(ThnFrame *f, const ThnInstr *ins, int at, int csc, ThnPlaces *s)
+int thn_sparse_failed(ThnFrame *f, const ThnSparse *s, int r)
 {
-    THN_TRY(thn_sparse_read(f, ins, at, csc, s));
-    return thn_sparse_read_values(f, THN_IN(f, ins, at + 3), s);
+    THN_FAIL_IF(f, r == -2, PyExc_MemoryError, "out of memory for a sparse matrix");
+    return thn_error(f, PyExc_IndexError, "an index of a sparse matrix is out of bounds for %s of length %lld",
+                     s->csc ? "columns" : "rows", (long long)s->length);
 }
+
+/* The rows and columns of a matrix. */
+static void shape_of(const ThnSparse *s, npy_intp *shape)
+{
+    shape[s->csc] = s->lines;
+    shape[!s->csc] = s->length;
+}
+
+/* ---- sparse_dot: ins = places, values, dense */
 
 static int sparse_dot_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_sparse_dot_params *given = ins->data;
     const ThnCell *dense = THN_IN(f, ins, 4);
     ThnCell *out = THN_OUT(f, ins, 0);
-    ThnPlaces *s = thn_scratch(f, ins, sizeof *s);
-    THN_NEED(s);
-    THN_TRY(thn_sparse_read_parts(f, ins, 0, given->csc, s));
-    const npy_intp rows = s->csc ? s->length : s->lines, inner = s->csc ? s->lines : s->length;
-    if (dense->dims[0] != inner) {
-        const npy_intp shape[2] = {rows, inner};
-        return thn_error(f, PyExc_ValueError, "shapes %s and %s not aligned: %lld (dim 1) != %lld (dim 0)", THN_SHAPE(2, shape),
-                         THN_SHAPE(dense->ndim, dense->dims), (long long)inner, (long long)dense->dims[0]);
-    }
-    const npy_intp columns = dense->ndim == 2 ? dense->dims[1] : 1, item = out->itemsize;
-    const npy_intp dims[2] = {rows, columns}, by_columns[2] = {item, (rows ? rows : 1) * item};
+    ThnProduct *w = thn_scratch(f, ins, sizeof *w);
+    npy_intp shape[2];
+    THN_NEED(w);
+    THN_TRY(thn_sparse_read_parts(f, ins, 0, given->csc, &w->s));
+    shape_of(&w->s, shape);
+    THN_FAIL_IF(f, dense->dims[0] != shape[1], PyExc_ValueError, "shapes %s and %s not aligned: %lld (dim 1) != %lld (dim 0)",
+                THN_SHAPE(2, shape), THN_SHAPE(dense->ndim, dense->dims), (long long)shape[1], (long long)dense->dims[0]);
+    w->columns = dense->ndim == 2 ? dense->dims[1] : 1;
+    const npy_intp rows = shape[0], item = out->itemsize, dims[2] = {rows, w->columns}, by_columns[2] = {item, (rows ? rows : 1) * item};
+    w->b_row = dense->strides[0];
+    w->b_col = dense->ndim == 2 ? dense->strides[1] : item;
     /* A transposed operand has a transposed result, so that each is read and written along its memory. */
-    const int turned = dense->ndim == 2 && columns > 1 && dense->strides[1] != item && dense->strides[0] == item;
+    const int turned = dense->ndim == 2 && w->columns > 1 && w->b_col != item && w->b_row == item;
     THN_TRY(thn_out_alloc_strided(f, out, dims, turned ? by_columns : NULL));
-    f->work = ((double)s->stored + (double)s->lines) * (1.0 + 0.4 * (double)columns);
+    w->y_row = out->strides[0];
+    w->y_col = out->ndim == 2 ? out->strides[1] : item;
+    f->work = ((double)w->s.stored + (double)w->s.lines) * (1.0 + 0.4 * (double)w->columns);
     return 0;
 }
 
 static int sparse_dot_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    ThnPlaces s = *(const ThnPlaces *)f->scratch[ins->index].ptr;
-    const ThnCell *values = THN_IN(f, ins, 3), *dense = THN_IN(f, ins, 4), *out = THN_OUT(f, ins, 0);
-    const npy_intp item = out->itemsize;
-    const npy_intp b[2] = {dense->strides[0], dense->ndim == 2 ? dense->strides[1] : item};
-    const npy_intp y[2] = {out->strides[0], out->ndim == 2 ? out->strides[1] : item};
-    s.data = values->data;
-    const npy_intp columns = out->ndim == 2 ? out->dims[1] : 1;
-    const ThnPlaces given = s;
-    ThnSparseMade made = {0};
+    ThnProduct w = *(const ThnProduct *)f->scratch[ins->index].ptr;
+    const ThnSparse given = w.s;
+    THN_MADE ThnSparse made = {0};
     int r = 0;
-    if (s.csc && columns >= BY_ROWS) {
+    w.s.data = THN_IN(f, ins, 3)->data;
+    w.b = THN_IN(f, ins, 4)->data;
+    w.y = THN_OUT(f, ins, 0)->data;
+    if (w.s.csc && w.columns >= BY_ROWS) {
         /* Adding to rows all over the result costs more than to sort the values by rows. */
-        r = thn_sparse_turn(&given, out->itemsize, &made);
-        s = thn_sparse_of(&made, given.lines);
+        r = thn_sparse_turn(&w.s, &made);
+        w.s = made;
     }
-    if (r == 0) {
-        r = out->typenum == NPY_FLOAT || out->typenum == NPY_DOUBLE
-                ? thn_sparse_product(&s, out->typenum, dense->data, b, out->data, y, columns)
-                : thn_sparse_product_any(&s, out->typenum, out->itemsize, dense->data, b, out->data, y, columns);
-    }
-    thn_sparse_made_free(&made);
-    THN_FAIL_IF(f, r == -2, PyExc_MemoryError, "out of memory for the values of a sparse matrix by rows");
-    return r < 0 ? thn_sparse_wrong_index(f, &given) : 0;
+    r = r < 0 ? r : thn_sparse_product(&w);
+    return r < 0 ? thn_sparse_failed(f, &given, r) : 0;
 }
 
-/* ins = indices, indptr, shape, a, b */
+/* ---- sparse_dot_at: ins = places, a, b */
+
 static int sparse_dot_at_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_sparse_dot_at_params *given = ins->data;
     const ThnCell *a = THN_IN(f, ins, 3), *b = THN_IN(f, ins, 4);
-    ThnPlaces *s = thn_scratch(f, ins, sizeof *s);
+    ThnSparse *s = thn_scratch(f, ins, sizeof *s);
+    npy_intp shape[2];
     THN_NEED(s);
     THN_TRY(thn_sparse_read(f, ins, 0, given->csc, s));
-    THN_FAIL_IF(f,
-                a->dims[1] != b->dims[1] || a->dims[0] != (s->csc ? s->length : s->lines) || b->dims[0] != (s->csc ? s->lines : s->length),
-                PyExc_ValueError, "places of a matrix of shape (%lld, %lld) in the product of (%lld, %lld) and (%lld, %lld)",
-                (long long)(s->csc ? s->length : s->lines), (long long)(s->csc ? s->lines : s->length), (long long)a->dims[0],
-                (long long)a->dims[1], (long long)b->dims[1], (long long)b->dims[0]);
+    shape_of(s, shape);
+    THN_FAIL_IF(f, a->dims[1] != b->dims[1] || a->dims[0] != shape[0] || b->dims[0] != shape[1], PyExc_ValueError,
+                "places of a matrix of shape %s in the product of %s and (%lld, %lld)", THN_SHAPE(2, shape), THN_SHAPE(2, a->dims),
+                (long long)b->dims[1], (long long)b->dims[0]);
     THN_FAIL_IF(f, !thn_is_c_contiguous(a) || !thn_is_c_contiguous(b), PyExc_SystemError, "sparse_dot_at: operands must be C contiguous");
     f->work = (double)s->stored * (2.0 + 0.4 * (double)a->dims[1]);
     return thn_out_alloc(f, THN_OUT(f, ins, 0), &s->stored);
@@ -179,26 +181,26 @@ static int sparse_dot_at_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int sparse_dot_at_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    const ThnPlaces *s = f->scratch[ins->index].ptr;
-    const ThnCell *a = THN_IN(f, ins, 3), *b = THN_IN(f, ins, 4), *out = THN_OUT(f, ins, 0);
-    const int r = out->typenum == NPY_FLOAT || out->typenum == NPY_DOUBLE
-                      ? thn_sparse_dot_at(s, out->typenum, a->data, b->data, a->dims[1], out->data)
-                      : thn_sparse_dot_at_any(s, out->typenum, out->itemsize, a->data, b->data, a->dims[1], out->data);
-    return r < 0 ? thn_sparse_wrong_index(f, s) : 0;
+    const ThnSparse *s = f->scratch[ins->index].ptr;
+    const ThnCell *a = THN_IN(f, ins, 3), *b = THN_IN(f, ins, 4);
+    const int r = thn_sparse_dot_at(s, a->data, b->data, a->dims[1], THN_OUT(f, ins, 0)->data);
+    return r < 0 ? thn_sparse_failed(f, s, r) : 0;
 }
 
-/* ins = indices, indptr, shape, matrix */
+/* ---- sparse_values_at: ins = places, matrix */
+
 static int sparse_values_at_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_sparse_values_at_params *given = ins->data;
     const ThnCell *y = THN_IN(f, ins, 3);
-    ThnPlaces *s = thn_scratch(f, ins, sizeof *s);
+    ThnSparse *s = thn_scratch(f, ins, sizeof *s);
+    npy_intp shape[2];
     THN_NEED(s);
     THN_TRY(thn_sparse_read(f, ins, 0, given->csc, s));
-    const npy_intp dims[2] = {s->csc ? s->length : s->lines, s->csc ? s->lines : s->length};
+    shape_of(s, shape);
     for (int i = 0; i < 2; i++) {
-        THN_FAIL_IF(f, y->dims[i] != dims[i] && !(y->bcast >> i & 1), PyExc_ValueError,
-                    "elements of a matrix of shape %s at the places of one of shape %s", THN_SHAPE(2, y->dims), THN_SHAPE(2, dims));
+        THN_FAIL_IF(f, y->dims[i] != shape[i] && !(y->bcast >> i & 1), PyExc_ValueError,
+                    "elements of a matrix of shape %s at the places of one of shape %s", THN_SHAPE(2, y->dims), THN_SHAPE(2, shape));
     }
     f->work = 2.0 * (double)s->stored;
     return thn_out_alloc(f, THN_OUT(f, ins, 0), &s->stored);
@@ -206,13 +208,12 @@ static int sparse_values_at_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int sparse_values_at_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    const ThnPlaces *s = f->scratch[ins->index].ptr;
-    const ThnCell *y = THN_IN(f, ins, 3), *out = THN_OUT(f, ins, 0);
-    npy_intp strides[2];
-    for (int i = 0; i < 2; i++) {
-        strides[i] = y->bcast >> i & 1 ? 0 : y->strides[i];
-    }
-    return thn_sparse_values_at(s, out->itemsize, y->data, strides, out->data) < 0 ? thn_sparse_wrong_index(f, s) : 0;
+    const ThnSparse *s = f->scratch[ins->index].ptr;
+    const ThnCell *y = THN_IN(f, ins, 3);
+    const npy_intp strides[2] = {y->bcast & 1 ? 0 : y->strides[0], y->bcast & 2 ? 0 : y->strides[1]};
+    const ThnLines w = thn_sparse_lines(s, y->data, strides, THN_OUT(f, ins, 0)->data);
+    const int r = thn_sparse_by_lines(&w, thn_sparse_loops(s)->values_at, 2.0 * (double)s->stored);
+    return r < 0 ? thn_sparse_failed(f, s, r) : 0;
 }
 
 THN_INSTRUCTION(sparse_values, NULL, sparse_values_prepare, NULL)

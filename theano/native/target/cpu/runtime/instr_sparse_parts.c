@@ -3,297 +3,207 @@
 #include "vm.h"
 #include "copy.h"
 #include "pool.h"
-#include "sparse_products.h"
+#include "sparse_parts.h"
 #include "target.h"
 
 #define LONG 3000 /* values from which on the GIL is released */
 
+/* The shape of a matrix, an input. */
+#define SHAPE(f, ins, k) ((const npy_intp *)THN_IN(f, ins, k)->data)
+
 /* Does `what` with `n` values. */
 #define WITHOUT_GIL(n, what) THN_WITHOUT_GIL_IF((n) > LONG, what)
 
-/* Outputs from `at` on: values, indices, indptr. Takes what was made. */
-static int give(ThnFrame *f, const ThnInstr *ins, int at, ThnSparseMade *m)
+/* The first field of all of these instructions, unless they overwrite something. */
+static int is_csc(const ThnInstr *ins)
 {
-    ThnCell *values = THN_OUT(f, ins, at);
-    const int index = m->wide ? NPY_INT64 : NPY_INT32;
-    THN_OWNED PyObject *data = thn_array_of_block(values->typenum, m->stored, m->data);
-    THN_OWNED PyObject *indices = thn_array_of_block(index, m->stored, m->indices);
-    THN_OWNED PyObject *indptr = thn_array_of_block(index, m->lines + 1, m->indptr);
-    *m = (ThnSparseMade){0};
+    return *(const int *)ins->data;
+}
+
+/* Outputs: values, indices, indptr and perhaps the shape. Takes what was made; r < 0: an error of `s`. */
+static int give(ThnFrame *f, const ThnInstr *ins, const ThnSparse *s, int r, ThnSparse *made)
+{
+    if (r < 0) {
+        return thn_sparse_failed(f, s, r);
+    }
+    const ThnSparse m = *made;
+    const int index = m.wide ? NPY_INT64 : NPY_INT32;
+    *made = (ThnSparse){0};
+    THN_OWNED PyObject *data = thn_array_of_block(THN_OUT(f, ins, 0)->typenum, m.stored, m.data);
+    THN_OWNED PyObject *indices = thn_array_of_block(index, m.stored, m.indices);
+    THN_OWNED PyObject *indptr = thn_array_of_block(index, m.lines + 1, m.indptr);
     THN_NEED(data && indices && indptr);
-    THN_TRY(thn_unbox(f, values, data));
-    thn_set_object(THN_OUT(f, ins, at + 1), indices);
-    thn_set_object(THN_OUT(f, ins, at + 2), indptr);
-    return 0;
+    THN_TRY(thn_unbox(f, THN_OUT(f, ins, 0), data));
+    thn_set_object(THN_OUT(f, ins, 1), indices);
+    thn_set_object(THN_OUT(f, ins, 2), indptr);
+    return ins->nout < 4 ? 0 : thn_sparse_give_shape(f, THN_OUT(f, ins, 3), m.csc ? m.length : m.lines, m.csc ? m.lines : m.length);
 }
 
-static int failed(ThnFrame *f, const ThnPlaces *s, int r)
+/* Gives all of these matrices indices of int64, some of them in memory for `held`. 0, or -2. */
+static int widen(ThnSparse *s, npy_intp n, int64_t **held)
 {
-    THN_FAIL_IF(f, r == -2, PyExc_MemoryError, "out of memory for a sparse matrix");
-    return thn_sparse_wrong_index(f, s);
-}
-
-static int read_shape(ThnFrame *f, ThnCell *out, npy_intp rows, npy_intp columns)
-{
-    const npy_intp two = 2;
-    THN_TRY(thn_out_alloc(f, out, &two));
-    ((int64_t *)out->data)[0] = rows;
-    ((int64_t *)out->data)[1] = columns;
-    return 0;
-}
-
-/* ---- sparse_merge: ins = places, values, places, values; outs = values, indices, indptr */
-
-/* The places with indices of int64, held by `owned`. */
-static int widen(ThnPlaces *s, PyObject *indices, PyObject *indptr, PyObject **owned)
-{
-    owned[0] = PyArray_FromAny(indices, PyArray_DescrFromType(NPY_INT64), 1, 1, NPY_ARRAY_CARRAY_RO, NULL);
-    owned[1] = PyArray_FromAny(indptr, PyArray_DescrFromType(NPY_INT64), 1, 1, NPY_ARRAY_CARRAY_RO, NULL);
-    THN_NEED(owned[0] && owned[1]);
-    s->indices = PyArray_DATA((PyArrayObject *)owned[0]);
-    s->indptr = PyArray_DATA((PyArrayObject *)owned[1]);
-    s->wide = 1;
-    return 0;
-}
-
-static int two_read(ThnFrame *f, const ThnInstr *ins, int csc, ThnPlaces *s)
-{
-    for (int k = 0; k < 2; k++) {
-        THN_TRY(thn_sparse_read_parts(f, ins, 4 * k, csc, &s[k]));
+    size_t count = 0;
+    for (npy_intp k = 0; k < n; k++) {
+        count += s[k].wide ? 0 : (size_t)(s[k].stored + s[k].lines + 1);
     }
-    return 0;
+    int64_t *to = *held = thn_pool_alloc(count * sizeof *to + 1);
+    for (npy_intp k = 0; k < n && to; k++) {
+        void **const parts[2] = {&s[k].indices, &s[k].indptr};
+        const npy_intp lengths[2] = {s[k].stored, s[k].lines + 1};
+        for (int i = 0; i < 2 && !s[k].wide; to += lengths[i++]) {
+            thn_cast_inner(NPY_INT64, NPY_INT32)(lengths[i], (char *)to, 8, *parts[i], 4);
+            *parts[i] = to;
+        }
+        s[k].wide = 1;
+    }
+    return to ? 0 : -2;
 }
 
-/* The indices of two matrices, given back where the variable's scope ends. */
-typedef struct {
-    PyObject *of[2][2];
-} Widened;
-#define HELD __attribute__((cleanup(two_release))) Widened
+/* ---- sparse_merge, sparse_times: ins = places, values, places, values */
 
-static void two_release(Widened *w)
+static int read_two(ThnFrame *f, const ThnInstr *ins, ThnSparse *s)
 {
-    for (int k = 0; k < 4; k++) {
-        Py_XDECREF(w->of[k / 2][k % 2]);
-    }
-}
-
-/* Both with indices of int64, held by `owned`. */
-static int two_widen(ThnFrame *f, const ThnInstr *ins, ThnPlaces *s, Widened *owned)
-{
-    for (int k = 0; k < 2; k++) {
-        THN_TRY(s[k].wide ? 0 : widen(&s[k], THN_IN(f, ins, 4 * k)->obj, THN_IN(f, ins, 4 * k + 1)->obj, owned->of[k]));
-    }
-    return 0;
+    THN_TRY(thn_sparse_read_parts(f, ins, 0, is_csc(ins), &s[0]));
+    return thn_sparse_read_parts(f, ins, 4, is_csc(ins), &s[1]);
 }
 
 static int sparse_merge_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_sparse_merge_params *given = ins->data;
-    ThnPlaces s[2];
-    HELD owned = {0};
-    ThnSparseMade made = {0};
-    const ThnCell *out = THN_OUT(f, ins, 0);
-    int r;
-    THN_TRY(two_read(f, ins, given->csc, s));
-    if (s[0].lines != s[1].lines || s[0].length != s[1].length) {
-        const npy_intp *a = (const npy_intp *)THN_IN(f, ins, 2)->data, *b = (const npy_intp *)THN_IN(f, ins, 6)->data;
-        return thn_error(f, PyExc_ValueError, "sparse matrices of different shapes, %s and %s", THN_SHAPE(2, a), THN_SHAPE(2, b));
+    ThnSparse s[2];
+    THN_MADE ThnSparse made = {0};
+    THN_POOLED int64_t *held = NULL;
+    THN_TRY(read_two(f, ins, s));
+    THN_FAIL_IF(f, s[0].lines != s[1].lines || s[0].length != s[1].length, PyExc_ValueError,
+                "sparse matrices of different shapes, %s and %s", THN_SHAPE(2, SHAPE(f, ins, 2)), THN_SHAPE(2, SHAPE(f, ins, 6)));
+    const int wide = s[0].wide || s[1].wide || s[0].stored + s[1].stored > INT32_MAX;
+    int r = wide ? widen(s, 2, &held) : 0;
+    if (r == 0) {
+        WITHOUT_GIL(s[0].stored + s[1].stored + s[0].lines, r = thn_sparse_merge(&s[0], &s[1], given->multiply, &made));
     }
-    if (s[0].wide || s[1].wide || s[0].stored + s[1].stored > INT32_MAX) {
-        THN_TRY(two_widen(f, ins, s, &owned));
-    }
-    WITHOUT_GIL(s[0].stored + s[1].stored + s[0].lines,
-                r = thn_sparse_merge(&s[0], &s[1], out->typenum, out->itemsize, given->multiply, &made));
-    return r < 0 ? failed(f, &s[0], r) : give(f, ins, 0, &made);
+    return give(f, ins, s, r, &made);
 }
-
-/* ---- sparse_times: ins = places, values, places, values; outs = values, indices, indptr, shape */
 
 static int sparse_times_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const int csc = ((const thn_sparse_times_params *)ins->data)->csc;
-    const ThnCell *out = THN_OUT(f, ins, 0);
-    const npy_intp *left = (const npy_intp *)THN_IN(f, ins, 2)->data, *right = (const npy_intp *)THN_IN(f, ins, 6)->data;
-    ThnPlaces s[2];
-    HELD owned = {0};
-    ThnSparseMade made = {0};
-    THN_TRY(two_read(f, ins, csc, s));
+    const npy_intp *left = SHAPE(f, ins, 2), *right = SHAPE(f, ins, 6);
+    ThnSparse s[2];
+    THN_MADE ThnSparse made = {0};
+    THN_POOLED int64_t *held = NULL;
+    THN_TRY(read_two(f, ins, s));
     THN_FAIL_IF(f, left[1] != right[0], PyExc_ValueError, "shapes %s and %s not aligned: %lld (dim 1) != %lld (dim 0)", THN_SHAPE(2, left),
                 THN_SHAPE(2, right), (long long)left[1], (long long)right[0]);
     /* The columns of a product are the columns of the left matrix that those of the right one ask for. */
-    const int first = csc ? 1 : 0;
-    int r = s[0].wide != s[1].wide ? two_widen(f, ins, s, &owned) : 0;
-    for (int again = 1; r == 0 && again;) {
-        WITHOUT_GIL(s[0].stored + s[1].stored + s[first].lines,
-                    r = thn_sparse_times(&s[first], &s[!first], out->typenum, out->itemsize, &made));
-        again = r == -3;
-        r = again ? two_widen(f, ins, s, &owned) : r < 0 ? failed(f, &s[first], r) : give(f, ins, 0, &made);
+    const ThnSparse *a = &s[is_csc(ins)], *b = &s[!is_csc(ins)];
+    int r = s[0].wide != s[1].wide ? widen(s, 2, &held) : 0;
+    if (r == 0) {
+        WITHOUT_GIL(a->stored + b->stored + a->lines, r = thn_sparse_times(a, b, &made));
     }
-    return r < 0 ? -1 : read_shape(f, THN_OUT(f, ins, 3), left[0], right[1]);
+    if (r == -3) {
+        r = widen(s, 2, &held) < 0 ? -2 : thn_sparse_times(a, b, &made);
+    }
+    return give(f, ins, a, r, &made);
 }
 
 /* ---- sparse_values_of: ins = places, places, values */
 
-static int sparse_values_of_prepare(ThnFrame *f, const ThnInstr *ins)
+static int values_of(ThnTwo *w)
 {
-    const int csc = ((const thn_sparse_values_of_params *)ins->data)->csc;
-    ThnPlaces x, y;
-    HELD owned = {0};
-    ThnCell *out = THN_OUT(f, ins, 0);
-    THN_TRY(thn_sparse_read(f, ins, 0, csc, &x));
-    THN_TRY(thn_sparse_read_parts(f, ins, 3, csc, &y));
-    if (x.lines != y.lines || x.length != y.length) {
-        const npy_intp *a = (const npy_intp *)THN_IN(f, ins, 5)->data, *b = (const npy_intp *)THN_IN(f, ins, 2)->data;
-        return thn_error(f, PyExc_ValueError, "elements of a matrix of shape %s at the places of one of shape %s", THN_SHAPE(2, a),
-                         THN_SHAPE(2, b));
+    const ThnSparse *x = &w->a, *y = &w->b;
+    const npy_intp index = thn_sparse_index(x), item = x->item;
+    THN_MADE ThnSparse made = {0};
+    if (x->stored == y->stored && memcmp(x->indptr, y->indptr, (size_t)(index * (x->lines + 1))) == 0
+        && memcmp(x->indices, y->indices, (size_t)(index * x->stored)) == 0) {
+        /* A gradient with respect to the values that are stored, one by one, also where several have one place. */
+        thn_copy_strided(1, &x->stored, w->to, &item, y->data, &item, (int)item);
+        return 0;
     }
-    THN_TRY(thn_out_alloc(f, out, &x.stored));
-    int r;
-    if (x.wide != y.wide) {
-        const int at = x.wide ? 3 : 0;
-        THN_TRY(widen(x.wide ? &y : &x, THN_IN(f, ins, at)->obj, THN_IN(f, ins, at + 1)->obj, owned.of[0]));
-    }
-    WITHOUT_GIL(x.stored + y.stored + x.lines, r = thn_sparse_values_of(&x, &y, out->typenum, out->itemsize, out->data));
-    return r < 0 ? failed(f, &x, r) : 0;
+    const int r = thn_sparse_canonical(&w->b, &made);
+    return r < 0 ? r : thn_sparse_by_lines(w, thn_sparse_loops(x)->values_of, 3.0 * (double)x->stored + (double)y->stored);
 }
 
-/* ---- sparse_tidy: ins = places, values; outs = values, indices, indptr */
+/* What a matrix has at the places of another; what it stores several times at one place is added up, unless these are its own. */
+static int sparse_values_of_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnSparse s[2];
+    THN_POOLED int64_t *held = NULL;
+    ThnCell *out = THN_OUT(f, ins, 0);
+    THN_TRY(thn_sparse_read(f, ins, 0, is_csc(ins), &s[0]));
+    THN_TRY(thn_sparse_read_parts(f, ins, 3, is_csc(ins), &s[1]));
+    THN_FAIL_IF(f, s[0].lines != s[1].lines || s[0].length != s[1].length, PyExc_ValueError,
+                "elements of a matrix of shape %s at the places of one of shape %s", THN_SHAPE(2, SHAPE(f, ins, 5)),
+                THN_SHAPE(2, SHAPE(f, ins, 2)));
+    THN_TRY(thn_out_alloc(f, out, &s[0].stored));
+    int r = s[0].wide != s[1].wide ? widen(s, 2, &held) : 0;
+    ThnTwo w = {s[0], s[1], out->data};
+    if (r == 0) {
+        WITHOUT_GIL(w.a.stored + w.b.stored + w.a.lines, r = values_of(&w));
+    }
+    return r < 0 ? thn_sparse_failed(f, &s[0], r) : 0;
+}
+
+/* ---- sparse_tidy, sparse_turn: ins = places, values */
 
 static int sparse_tidy_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_sparse_tidy_params *given = ins->data;
-    const ThnCell *out = THN_OUT(f, ins, 0);
-    ThnPlaces s;
-    ThnSparseMade made = {0};
-    THN_TRY(thn_sparse_read_parts(f, ins, 0, given->csc, &s));
+    ThnSparse s;
+    THN_MADE ThnSparse made = {0};
     int r;
-    WITHOUT_GIL(s.stored + s.lines, r = thn_sparse_tidy(&s, out->typenum, out->itemsize, given->sort, given->drop, &made));
-    return r < 0 ? failed(f, &s, r) : give(f, ins, 0, &made);
+    THN_TRY(thn_sparse_read_parts(f, ins, 0, given->csc, &s));
+    WITHOUT_GIL(s.stored + s.lines, r = thn_sparse_tidy(&s, given->sort, given->drop, &made));
+    return give(f, ins, &s, r, &made);
 }
 
-/* ---- sparse_stack: ins = (places, values)...; outs = values, indices, indptr, shape */
+static int sparse_turn_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnSparse s;
+    THN_MADE ThnSparse made = {0};
+    int r;
+    THN_TRY(thn_sparse_read_parts(f, ins, 0, is_csc(ins), &s));
+    WITHOUT_GIL(s.stored + s.length, r = thn_sparse_turn(&s, &made));
+    return give(f, ins, &s, r, &made);
+}
+
+/* ---- sparse_stack: ins = (places, values)...; sparse_slice: ins = places, values, start, stop */
+
+/* Matrices, or some lines of them, one after the other, or `across`: of each line what they have of it. */
+static int stack(ThnFrame *f, const ThnInstr *ins, ThnSparse *s, int n, int across)
+{
+    THN_MADE ThnSparse made = {0};
+    THN_POOLED int64_t *held = NULL;
+    npy_intp stored = 0, lines = 0, length = 0;
+    int wide = 0, r = 0;
+    for (int k = 0; k < n; k++) {
+        wide |= s[k].wide;
+        stored += thn_sparse_pointer(&s[k], s[k].lines) - thn_sparse_pointer(&s[k], 0);
+        lines = across ? s[k].lines : lines + s[k].lines;
+        length = across ? length + s[k].length : s[k].length;
+    }
+    if (wide || stored > INT32_MAX || length > INT32_MAX) {
+        r = widen(s, n, &held);
+    }
+    r = r < 0 ? r : thn_sparse_alloc(&made, s, lines, length, stored);
+    if (r == 0) {
+        WITHOUT_GIL(stored + lines, r = thn_sparse_loops(s)->stack(s, n, across, &made));
+    }
+    return give(f, ins, s, r, &made);
+}
 
 static int sparse_stack_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_sparse_stack_params *given = ins->data;
     const int n = ins->nin / 4;
-    ThnPlaces *s = thn_scratch(f, ins, sizeof *s * (size_t)n);
-    PyObject **owned = thn_alloc(sizeof *owned * 2 * (size_t)n);
-    npy_intp stored = 0, lines = 0, length = 0;
-    ThnSparseMade made = {0};
-    int wide = 0, r = s && owned ? 0 : -1;
-    for (int k = 0; k < n && r == 0; k++) {
-        r = thn_sparse_read_parts(f, ins, 4 * k, given->csc, &s[k]);
-        if (r == 0 && (given->across ? s[k].lines != s[0].lines : s[k].length != s[0].length)) {
-            const npy_intp *a = (const npy_intp *)THN_IN(f, ins, 2)->data, *b = (const npy_intp *)THN_IN(f, ins, 4 * k + 2)->data;
-            r = thn_error(f, PyExc_ValueError, "matrices of shapes %s and %s cannot be put %s", THN_SHAPE(2, a), THN_SHAPE(2, b),
-                          given->across == given->csc ? "one below the other" : "side by side");
-        }
-        if (r == 0) {
-            wide |= s[k].wide;
-            stored += s[k].stored;
-            lines = given->across ? s[k].lines : lines + s[k].lines;
-            length = given->across ? length + s[k].length : s[k].length;
-        }
-    }
-    wide |= stored > INT32_MAX || length > INT32_MAX;
-    for (int k = 0; k < n && r == 0; k++) {
-        r = wide && !s[k].wide ? widen(&s[k], THN_IN(f, ins, 4 * k)->obj, THN_IN(f, ins, 4 * k + 1)->obj, owned + 2 * k) : 0;
-    }
-    if (r == 0) {
-        WITHOUT_GIL(stored + lines, r = thn_sparse_stack(s, n, THN_OUT(f, ins, 0)->itemsize, given->across, &made));
-        r = r < 0 ? failed(f, &s[0], r) : give(f, ins, 0, &made);
-    }
-    for (int k = 0; owned && k < 2 * n; k++) {
-        Py_XDECREF(owned[k]);
-    }
-    thn_free(owned);
-    return r < 0 ? r : read_shape(f, THN_OUT(f, ins, 3), given->csc ? length : lines, given->csc ? lines : length);
-}
-
-/* ---- sparse_turn: ins = places, values; outs = values, indices, indptr */
-
-static int sparse_turn_prepare(ThnFrame *f, const ThnInstr *ins)
-{
-    ThnPlaces s;
-    ThnSparseMade made = {0};
-    THN_TRY(thn_sparse_read_parts(f, ins, 0, ((const thn_sparse_turn_params *)ins->data)->csc, &s));
-    int r;
-    WITHOUT_GIL(s.stored + s.length, r = thn_sparse_turn(&s, THN_IN(f, ins, 3)->itemsize, &made));
-    return r < 0 ? failed(f, &s, r) : give(f, ins, 0, &made);
-}
-
-/* ---- sparse_from_dense: ins = matrix; outs = values, indices, indptr, shape */
-
-static int sparse_from_dense_prepare(ThnFrame *f, const ThnInstr *ins)
-{
-    const int csc = ((const thn_sparse_from_dense_params *)ins->data)->csc;
-    const ThnCell *x = THN_IN(f, ins, 0);
-    ThnSparseMade made = {0};
-    npy_intp strides[2] = {x->strides[csc], x->strides[!csc]};
-    const npy_intp lines = x->dims[csc], length = x->dims[!csc], step = strides[0] < 0 ? -strides[0] : strides[0];
-    /* Along the memory first, where that is across the lines. */
-    const int across = step < (strides[1] < 0 ? -strides[1] : strides[1]) && lines > 1 && length > 1;
-    const npy_intp turned[2] = {strides[1], strides[0]};
-    int r;
-    WITHOUT_GIL(lines * length, r = thn_sparse_from_dense(x->data, across ? turned : strides, across ? length : lines,
-                                                          across ? lines : length, x->typenum, x->itemsize, &made));
-    if (across && r == 0) {
-        ThnSparseMade first = made;
-        const ThnPlaces s = thn_sparse_of(&first, lines);
-        WITHOUT_GIL(lines * length, r = thn_sparse_turn(&s, x->itemsize, &made));
-        thn_sparse_made_free(&first);
-    }
-    THN_FAIL_IF(f, r == -1, PyExc_RuntimeError, "the matrix was changed while it was read");
-    THN_FAIL_IF(f, r < 0, PyExc_MemoryError, "out of memory for a sparse matrix");
-    THN_TRY(give(f, ins, 0, &made));
-    return read_shape(f, THN_OUT(f, ins, 3), x->dims[0], x->dims[1]);
-}
-
-/* ---- sparse_add_dense: ins = matrix, places, values */
-
-static int sparse_add_dense_prepare(ThnFrame *f, const ThnInstr *ins)
-{
-    ThnCell *dense = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    ThnPlaces *s = thn_scratch(f, ins, sizeof *s);
+    ThnSparse *s = thn_scratch(f, ins, sizeof *s * (size_t)n);
     THN_NEED(s);
-    THN_TRY(thn_sparse_read_parts(f, ins, 1, ((const thn_sparse_add_dense_params *)ins->data)->csc, s));
-    const npy_intp *shape = (const npy_intp *)THN_IN(f, ins, 3)->data;
-    THN_FAIL_IF(f, dense->dims[0] != shape[0] || dense->dims[1] != shape[1], PyExc_ValueError,
-                "a sparse matrix of shape %s and a dense one of shape %s", THN_SHAPE(2, shape), THN_SHAPE(2, dense->dims));
-    f->work = 3.0 * (double)s->stored + (double)s->lines + (thn_in_place(ins) ? 0 : 0.5 * (double)thn_size(dense));
-    return thn_target_prepare(f, out, dense, thn_in_place(ins));
+    for (int k = 0; k < n; k++) {
+        THN_TRY(thn_sparse_read_parts(f, ins, 4 * k, given->csc, &s[k]));
+        THN_FAIL_IF(f, given->across ? s[k].lines != s[0].lines : s[k].length != s[0].length, PyExc_ValueError,
+                    "matrices of shapes %s and %s cannot be put %s", THN_SHAPE(2, SHAPE(f, ins, 2)), THN_SHAPE(2, SHAPE(f, ins, 4 * k + 2)),
+                    given->across == given->csc ? "one below the other" : "side by side");
+    }
+    return stack(f, ins, s, n, given->across);
 }
-
-static int sparse_add_dense_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    const ThnPlaces *s = f->scratch[ins->index].ptr;
-    const ThnCell *out = THN_OUT(f, ins, 0);
-    thn_target_execute(out, THN_IN(f, ins, 0), thn_in_place(ins));
-    return thn_sparse_add_dense(s, out->typenum, out->itemsize, out->data, out->strides) < 0 ? thn_sparse_wrong_index(f, s) : 0;
-}
-
-/* ---- sparse_sum: ins = places, values */
-
-static int sparse_sum_prepare(ThnFrame *f, const ThnInstr *ins)
-{
-    const thn_sparse_sum_params *given = ins->data;
-    ThnPlaces *s = thn_scratch(f, ins, sizeof *s);
-    THN_NEED(s);
-    THN_TRY(thn_sparse_read_parts(f, ins, 0, given->csc, s));
-    f->work = (double)s->stored + (double)s->lines;
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), given->of_lines ? &s->lines : &s->length);
-}
-
-static int sparse_sum_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    const ThnPlaces *s = f->scratch[ins->index].ptr;
-    const ThnCell *out = THN_OUT(f, ins, 0);
-    const int of_lines = ((const thn_sparse_sum_params *)ins->data)->of_lines;
-    return thn_sparse_sum(s, out->typenum, out->itemsize, of_lines, out->data) < 0 ? thn_sparse_wrong_index(f, s) : 0;
-}
-
-/* ---- sparse_slice: ins = values, places, start, stop; outs = values, indices, indptr, shape */
 
 static npy_intp bound_of(const ThnCell *c, npy_intp length)
 {
@@ -304,67 +214,106 @@ static npy_intp bound_of(const ThnCell *c, npy_intp length)
 
 static int sparse_slice_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const int csc = ((const thn_sparse_slice_params *)ins->data)->csc;
-    ThnCell *values = THN_IN(f, ins, 0);
-    ThnPlaces s;
-    THN_TRY(thn_sparse_read(f, ins, 1, csc, &s));
-    THN_TRY(thn_sparse_read_values(f, values, &s));
-    const npy_intp start = bound_of(THN_IN(f, ins, 4), s.lines), end = bound_of(THN_IN(f, ins, 5), s.lines);
-    const npy_intp stop = end < start ? start : end;
-    const npy_intp lines = stop - start, dims = lines + 1, first = thn_sparse_pointer(&s, start);
-    const npy_intp stored = thn_sparse_pointer(&s, stop) - first;
-    THN_FAIL_IF(f, !thn_sparse_within(&s, first, first + stored), PyExc_ValueError, "a sparse matrix was changed while it was sliced");
-    THN_OWNED PyObject *indices = PySequence_GetSlice(THN_IN(f, ins, 1)->obj, first, first + stored);
-    THN_OWNED PyObject *indptr = indices ? PyArray_SimpleNew(1, &dims, s.wide ? NPY_INT64 : NPY_INT32) : NULL;
-    THN_NEED(indptr);
-    for (npy_intp i = 0; i <= lines; i++) {
-        thn_sparse_set(PyArray_DATA((PyArrayObject *)indptr), s.wide, i, thn_sparse_pointer(&s, start + i) - first);
-    }
-    thn_set_object(THN_OUT(f, ins, 1), indices);
-    thn_set_object(THN_OUT(f, ins, 2), indptr);
-    THN_TRY(thn_out_view(f, THN_OUT(f, ins, 0), values, values->data + first * values->itemsize, &stored, values->strides));
-    return read_shape(f, THN_OUT(f, ins, 3), csc ? s.length : lines, csc ? lines : s.length);
+    ThnSparse s;
+    THN_TRY(thn_sparse_read_parts(f, ins, 0, is_csc(ins), &s));
+    const npy_intp start = bound_of(THN_IN(f, ins, 4), s.lines), stop = bound_of(THN_IN(f, ins, 5), s.lines);
+    s.indptr = (char *)s.indptr + start * thn_sparse_index(&s);
+    s.lines = stop > start ? stop - start : 0;
+    return stack(f, ins, &s, 1, 0);
 }
 
-/* ---- sparse_take: ins = places, values, int64 vector; outs = values, indices, indptr, shape */
+/* ---- sparse_from_dense: ins = matrix */
+
+static int sparse_from_dense_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const int csc = is_csc(ins);
+    const ThnCell *x = THN_IN(f, ins, 0);
+    /* Along the memory first, where that is across the lines. */
+    const int across = llabs(x->strides[csc]) < llabs(x->strides[!csc]) && x->dims[0] > 1 && x->dims[1] > 1, by = csc != across;
+    const npy_intp strides[2] = {x->strides[by], x->strides[!by]};
+    THN_MADE ThnSparse first = {.lines = x->dims[by], .length = x->dims[!by], .csc = by, .typenum = x->typenum, .item = x->itemsize};
+    THN_MADE ThnSparse made = {0};
+    int r;
+    WITHOUT_GIL(thn_size(x), r = thn_sparse_from_dense(x->data, strides, &first));
+    if (across && r == 0) {
+        WITHOUT_GIL(thn_size(x), r = thn_sparse_turn(&first, &made));
+    }
+    THN_FAIL_IF(f, r == -1, PyExc_RuntimeError, "the matrix was changed while it was read");
+    return give(f, ins, &first, r, across ? &made : &first);
+}
+
+/* ---- sparse_add_dense: ins = matrix, places, values */
+
+static int sparse_add_dense_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *dense = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    ThnSparse *s = thn_scratch(f, ins, sizeof *s);
+    THN_NEED(s);
+    THN_TRY(thn_sparse_read_parts(f, ins, 1, ((const thn_sparse_add_dense_params *)ins->data)->csc, s));
+    THN_FAIL_IF(f, !PyArray_CompareLists(dense->dims, SHAPE(f, ins, 3), 2), PyExc_ValueError,
+                "a sparse matrix of shape %s and a dense one of shape %s", THN_SHAPE(2, SHAPE(f, ins, 3)), THN_SHAPE(2, dense->dims));
+    f->work = 3.0 * (double)s->stored + (double)s->lines + (thn_in_place(ins) ? 0 : 0.5 * (double)thn_size(dense));
+    return thn_target_prepare(f, out, dense, thn_in_place(ins));
+}
+
+static int sparse_add_dense_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnSparse *s = f->scratch[ins->index].ptr;
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    const ThnLines w = thn_sparse_lines(s, out->data, out->strides, NULL);
+    thn_target_execute(out, THN_IN(f, ins, 0), thn_in_place(ins));
+    const int r = thn_sparse_by_lines(&w, thn_sparse_loops(s)->add_dense, 3.0 * (double)s->stored + (double)s->lines);
+    return r < 0 ? thn_sparse_failed(f, s, r) : 0;
+}
+
+/* ---- sparse_sum: ins = places, values */
+
+static int sparse_sum_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    const thn_sparse_sum_params *given = ins->data;
+    ThnSparse *s = thn_scratch(f, ins, sizeof *s);
+    THN_NEED(s);
+    THN_TRY(thn_sparse_read_parts(f, ins, 0, given->csc, s));
+    f->work = (double)s->stored + (double)s->lines;
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), given->of_lines ? &s->lines : &s->length);
+}
+
+static int sparse_sum_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnSparse *s = f->scratch[ins->index].ptr;
+    const ThnSparseLoops *loops = thn_sparse_loops(s);
+    const ThnLines w = {.s = *s, .to = THN_OUT(f, ins, 0)->data};
+    const int r = ((const thn_sparse_sum_params *)ins->data)->of_lines
+                      ? thn_sparse_by_lines(&w, loops->sum_lines, (double)(s->stored + s->lines)) : loops->sum_indices(s, w.to);
+    return r < 0 ? thn_sparse_failed(f, s, r) : 0;
+}
+
+/* ---- sparse_take: ins = places, values, int64 vector */
 
 static int sparse_take_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const int csc = ((const thn_sparse_take_params *)ins->data)->csc;
     const ThnCell *which = THN_IN(f, ins, 4);
-    ThnPlaces s;
-    ThnSparseMade made = {0};
-    THN_TRY(thn_sparse_read_parts(f, ins, 0, csc, &s));
+    const int64_t *lines = (const int64_t *)which->data;
+    const npy_intp n = which->dims[0];
+    ThnSparse s;
+    THN_MADE ThnSparse made = {0};
+    THN_POOLED int64_t *held = NULL;
+    THN_TRY(thn_sparse_read_parts(f, ins, 0, is_csc(ins), &s));
     THN_FAIL_IF(f, !thn_is_c_contiguous(which), PyExc_SystemError, "sparse_take: positions must be contiguous");
-    const npy_intp n = which->dims[0], length = s.length;
-    HELD owned = {0};
     int r;
-    WITHOUT_GIL(n * 10, r = thn_sparse_take(&s, THN_IN(f, ins, 3)->itemsize, (const int64_t *)which->data, n, &made));
+    WITHOUT_GIL(n * 10, r = thn_sparse_take(&s, lines, n, &made));
     if (r == -3) {
-        r = widen(&s, THN_IN(f, ins, 0)->obj, THN_IN(f, ins, 1)->obj, owned.of[0]);
-        r = r < 0 ? -2 : thn_sparse_take(&s, THN_IN(f, ins, 3)->itemsize, (const int64_t *)which->data, n, &made);
+        r = widen(&s, 1, &held) < 0 ? -2 : thn_sparse_take(&s, lines, n, &made);
     }
-    THN_FAIL_IF(f, r == -1, PyExc_IndexError, "an index of axis %d is out of bounds for length %lld", csc, (long long)s.lines);
-    if (r < 0) {
-        return PyErr_Occurred() ? -1 : failed(f, &s, r);
-    }
-    THN_TRY(give(f, ins, 0, &made));
-    return read_shape(f, THN_OUT(f, ins, 3), csc ? length : n, csc ? n : length);
+    THN_FAIL_IF(f, r == -4, PyExc_IndexError, "an index of axis %d is out of bounds for length %lld", s.csc, (long long)s.lines);
+    return give(f, ins, &s, r, &made);
 }
 
 /* ---- sparse_make: ins = values, indices, indptr, shape; outs = indices, indptr, shape */
 
-/* A copy of the vector as one of int32, or of int64. */
-static PyObject *copied(ThnFrame *f, ThnCell *c, int wide)
-{
-    THN_OWNED PyObject *a = thn_box(f, c);
-    return a ? PyArray_FromAny(a, PyArray_DescrFromType(wide ? NPY_INT64 : NPY_INT32), 1, 1, NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY, NULL)
-             : NULL;
-}
-
 static int sparse_make_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const int csc = ((const thn_sparse_make_params *)ins->data)->csc;
+    const int csc = is_csc(ins);
     ThnCell *values = THN_IN(f, ins, 0), *i_cell = THN_IN(f, ins, 1), *p_cell = THN_IN(f, ins, 2);
     const ThnCell *shape = THN_IN(f, ins, 3);
     const npy_intp stored = values->dims[0];
@@ -378,36 +327,39 @@ static int sparse_make_prepare(ThnFrame *f, const ThnInstr *ins)
                 "indptr of a matrix of shape (%lld, %lld) cannot have %lld elements", (long long)dims[0], (long long)dims[1],
                 (long long)p_cell->dims[0]);
     const int wide = i_cell->itemsize == 8 || p_cell->itemsize == 8;
-    THN_OWNED PyObject *first = copied(f, i_cell, wide), *second = first ? copied(f, p_cell, wide) : NULL;
+    THN_OWNED PyObject *i_given = thn_box(f, i_cell), *p_given = i_given ? thn_box(f, p_cell) : NULL;
+    THN_NEED(p_given);
+    THN_OWNED PyObject *first = thn_sparse_numbers(i_given, wide, NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY);
+    THN_OWNED PyObject *second = first ? thn_sparse_numbers(p_given, wide, NPY_ARRAY_CARRAY | NPY_ARRAY_ENSURECOPY) : NULL;
     THN_NEED(second);
     const void *indices = PyArray_DATA((PyArrayObject *)first), *indptr = PyArray_DATA((PyArrayObject *)second);
     const npy_intp last = thn_sparse_number(indptr, wide, lines);
-    int out = 0;
     THN_FAIL_IF(f, last != stored, PyExc_ValueError, "indptr must end with the number of values, %lld, got %lld", (long long)stored,
                 (long long)last);
+    THN_FAIL_IF(f, !thn_sparse_rises(indptr, wide, lines), PyExc_ValueError,
+                "indptr must begin with 0, not decrease, and end with the number of stored values at most");
+    int out = 0;
     for (npy_intp k = 0; k < stored; k++) {
         out |= (npy_uintp)thn_sparse_number(indices, wide, k) >= (npy_uintp)length;
     }
-    THN_FAIL_IF(f, !thn_sparse_rises(indptr, wide, lines), PyExc_ValueError,
-                "indptr must begin with 0, not decrease, and end with the number of stored values at most");
     THN_FAIL_IF(f, out, PyExc_ValueError, "indices must lie in 0..%lld for a %s matrix of shape (%lld, %lld)", (long long)length - 1,
                 csc ? "csc" : "csr", (long long)dims[0], (long long)dims[1]);
     thn_set_object(THN_OUT(f, ins, 0), first);
     thn_set_object(THN_OUT(f, ins, 1), second);
-    return read_shape(f, THN_OUT(f, ins, 2), dims[0], dims[1]);
+    return thn_sparse_give_shape(f, THN_OUT(f, ins, 2), dims[0], dims[1]);
 }
 
 /* ---- sparse_copy: ins = places; outs = indices, indptr */
 
 static int sparse_copy_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    ThnPlaces s;
-    THN_TRY(thn_sparse_read(f, ins, 0, ((const thn_sparse_copy_params *)ins->data)->csc, &s));
-    const npy_intp lengths[2] = {s.stored, s.lines + 1}, item = s.wide ? 8 : 4;
+    ThnSparse s;
+    THN_TRY(thn_sparse_read(f, ins, 0, is_csc(ins), &s));
+    const npy_intp lengths[2] = {s.stored, s.lines + 1}, item = thn_sparse_index(&s);
     for (int k = 0; k < 2; k++) {
         char *block = thn_pool_alloc((size_t)(lengths[k] ? lengths[k] * item : item));
         THN_FAIL_IF(f, !block, PyExc_MemoryError, "out of memory for a sparse matrix");
-        WITHOUT_GIL(lengths[k], thn_sparse_copy(block, k ? s.indptr : s.indices, lengths[k] * item));
+        WITHOUT_GIL(lengths[k], thn_copy_strided(1, &lengths[k], block, &item, k ? s.indptr : s.indices, &item, (int)item));
         THN_OWNED PyObject *a = thn_array_of_block(s.wide ? NPY_INT64 : NPY_INT32, lengths[k], block);
         THN_NEED(a);
         thn_set_object(THN_OUT(f, ins, k), a);
@@ -420,19 +372,16 @@ static int sparse_copy_prepare(ThnFrame *f, const ThnInstr *ins)
 static int sparse_index_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_sparse_index_params *given = ins->data;
-    ThnPlaces s;
+    ThnSparse s;
     THN_TRY(thn_sparse_read(f, ins, 1, given->csc, &s));
-    if (s.lines > INT32_MAX || s.length > INT32_MAX || s.stored > INT32_MAX) {
-        const int64_t *shape = (const int64_t *)THN_IN(f, ins, 3)->data;
-        return thn_error(f, PyExc_OverflowError, "the indices of a matrix of shape (%lld, %lld) with %lld stored values do not fit int32",
-                         (long long)shape[0], (long long)shape[1], (long long)s.stored);
-    }
+    THN_FAIL_IF(f, s.lines > INT32_MAX || s.length > INT32_MAX || s.stored > INT32_MAX, PyExc_OverflowError,
+                "the indices of a matrix of shape %s with %lld stored values do not fit int32", THN_SHAPE(2, SHAPE(f, ins, 3)),
+                (long long)s.stored);
     PyObject *whole = THN_IN(f, ins, 0)->obj;
     const npy_intp n = PyArray_DIM((PyArrayObject *)whole, 0);
     THN_OWNED PyObject *part = given->of_values && n > s.stored ? PySequence_GetSlice(whole, 0, s.stored) : Py_NewRef(whole);
     THN_NEED(part);
-    THN_OWNED PyObject *narrow =
-        PyArray_FromAny(part, PyArray_DescrFromType(NPY_INT32), 1, 1, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST, NULL);
+    THN_OWNED PyObject *narrow = thn_sparse_numbers(part, 0, NPY_ARRAY_FORCECAST);
     return narrow ? thn_unbox(f, THN_OUT(f, ins, 0), narrow) : -1;
 }
 

@@ -4,7 +4,6 @@
 #include "copy.h"
 #include "lapack.h"
 #include "sortkeys.h"
-#include "sparse_parts.h"
 
 enum {
     IS_INT, IS_FLAG, IS_CHOSEN, IS_AXIS, IS_INTS, IS_CHOSEN_INTS, IS_TEXT, IS_OBJECT, IS_TUPLE, IS_FUNCTION,
@@ -193,7 +192,7 @@ static int cell_fits(const ThnInstr *ins, const ThnCellSpec *c, const char *lett
         case 'd': ok = t == NPY_DOUBLE; break;
         case 'c': ok = PyTypeNum_ISCOMPLEX(t); break;
         case 'r': ok = thn_cast_inner(NPY_DOUBLE, t) != NULL; break;
-        case 's': ok = thn_sparse_dtype(t); break;
+        case 's': ok = thn_lapack_letter(t) >= 0 || PyTypeNum_ISINTEGER(t); break;
         case 'a': ok = thn_lapack_letter(t) >= 0; break;
         case 'k': ok = thn_key_size(t) || PyTypeNum_ISCOMPLEX(t); break;
         case '0': case '1': case '2': case '3': case '4':

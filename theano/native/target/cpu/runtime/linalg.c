@@ -91,16 +91,12 @@ void thn_columns_close(ThnColumns *c)
 #define FINITE_ROW(NAME, U, SIGN, ONE)                                                         \
     static int NAME(const char *row, npy_intp n, npy_intp stride, int parts)                   \
     {                                                                                          \
+        const int dense = stride == (npy_intp)sizeof(U) * parts;                               \
+        const npy_intp runs = dense ? 1 : n, length = dense ? n * parts : parts;               \
         U carries = 0;                                                                         \
-        if (stride == (npy_intp)sizeof(U) * parts) {                                           \
-            for (npy_intp j = 0; j < n * parts; j++) {                                         \
-                carries |= (((const U *)row)[j] & ~(SIGN)) + (ONE);                            \
-            }                                                                                  \
-        } else {                                                                               \
-            for (npy_intp j = 0; j < n; j++, row += stride) {                                  \
-                for (int k = 0; k < parts; k++) {                                              \
-                    carries |= (((const U *)row)[k] & ~(SIGN)) + (ONE);                        \
-                }                                                                              \
+        for (npy_intp j = 0; j < runs; j++, row += stride) {                                   \
+            for (npy_intp k = 0; k < length; k++) {                                            \
+                carries |= (((const U *)row)[k] & ~(SIGN)) + (ONE);                            \
             }                                                                                  \
         }                                                                                      \
         return !(carries & (SIGN));                                                            \
@@ -150,27 +146,18 @@ int thn_copy_finite(const ThnCell *a, char *dst, int finite)
     return thn_parallel_ranges(rows, (rows * COPY_BYTES + bytes - 1) / bytes, copy_some, &c) == 0;
 }
 
-int thn_not_finite(ThnFrame *f)
+int thn_require_finite(ThnFrame *f, int finite)
 {
-    return thn_error(f, PyExc_ValueError, "array must not contain infs or NaNs");
+    return finite ? 0 : thn_error(f, PyExc_ValueError, "array must not contain infs or NaNs");
 }
 
 int thn_require_square(ThnFrame *f, const ThnCell *a, PyObject *type, const char *message)
 {
-    if (a->dims[0] == a->dims[1]) {
-        return 0;
-    }
-    return thn_error(f, type, "%s, got the shape %s", message, THN_SHAPE(2, a->dims));
+    return a->dims[0] == a->dims[1] ? 0 : thn_error(f, type, "%s, got the shape %s", message, THN_SHAPE(2, a->dims));
 }
 
 int thn_is_zero(int letter, const char *p)
 {
-    static const char zeros[16];
-    char v[16];
-    int size = letter == THN_S ? 4 : letter == THN_Z ? 16 : 8;
-    memcpy(v, p, (size_t)size);
-    for (int i = 0; i < size; i += letter & 1 ? 8 : 4) {
-        v[i + (letter & 1 ? 7 : 3)] &= 0x7f; /* minus zero */
-    }
-    return memcmp(v, zeros, (size_t)size) == 0;
+    const npy_intp real = thn_real_size(letter);
+    return thn_get_real(real, p) == 0 && (letter < THN_C || thn_get_real(real, p + real) == 0);
 }

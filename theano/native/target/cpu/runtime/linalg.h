@@ -17,8 +17,8 @@ int thn_linalg_check(ThnProgram *p, ThnInstr *ins);
 
 /* A block of the pool; NULL with an error. */
 void *thn_linalg_room(ThnFrame *f, npy_intp bytes);
-/* Errors; -1. */
-int thn_not_finite(ThnFrame *f);
+/* 0 if all that is asked for is finite. */
+int thn_require_finite(ThnFrame *f, int finite);
 /* 0, or the error that a routine's info stands for: LinAlgError with a message, or out of memory. */
 int thn_linalg_result(ThnFrame *f, int64_t info, const char *message);
 /* 0 if the matrix is square. */
@@ -26,7 +26,7 @@ int thn_require_square(ThnFrame *f, const ThnCell *a, PyObject *type, const char
 
 /* Nanoseconds that a decomposition may take, divided by a small factor. */
 double thn_cubic_work(const ThnCell *a);
-/* Holds the BLAS to one thread for small matrices; its result is for thn_blas_let_go. */
+/* Holds the BLAS to one thread for small matrices; its result is for THN_HELD. */
 int thn_hold_for(const ThnCell *a);
 /* Whether a matrix or vector holds neither infinity nor NaN. */
 int thn_all_finite(const ThnCell *a);
@@ -59,6 +59,8 @@ typedef struct {
 /* For prepare: a column-major output. */
 int thn_alloc_columns(ThnFrame *f, ThnCell *out, npy_intp rows, npy_intp cols);
 int thn_columns_open(ThnFrame *f, ThnColumns *c, const ThnCell *out);
+/* Of such a variable: it is copied where the variable's scope ends. */
+#define THN_COLUMNS __attribute__((cleanup(thn_columns_close))) ThnColumns
 void thn_columns_close(ThnColumns *c);
 
 #endif

@@ -4,6 +4,7 @@
  * stays in the first-level cache while all rows of a pass it by. A tile of a few rows of the result is kept in registers
  * while one slab is added to it. */
 #include "packed.h"
+#include "copy.h"
 #include "plan.h"
 #include "pool.h"
 #include "row_product.h"
@@ -146,6 +147,7 @@ ThnPacked *thn_pack(int typenum, const ThnMatrix *b, npy_intp rows)
         return NULL;
     }
     const npy_intp item = typenum == NPY_FLOAT ? 4 : 8, panels = (b->cols + shape.width - 1) / shape.width;
+    const ThnInner copy = thn_copy_inner((int)item);
     char *data;
     ThnPacked *p = pack(typenum, shape.width, b, panels, panels * shape.width * b->rows * item, &data);
     THN_NULL_UNLESS(p);
@@ -156,17 +158,7 @@ ThnPacked *thn_pack(int typenum, const ThnMatrix *b, npy_intp rows)
             const npy_intp n = b->cols - first < shape.width ? b->cols - first : shape.width;
             for (npy_intp k = slab; k < end; k++, data += shape.width * item) {
                 const char *row = b->data + k * b->row_stride + first * b->col_stride;
-                if (b->col_stride == item) {
-                    memcpy(data, row, (size_t)(n * item));
-                } else if (item == 4) {
-                    for (npy_intp j = 0; j < n; j++) {
-                        ((float *)data)[j] = *(const float *)(row + j * b->col_stride);
-                    }
-                } else {
-                    for (npy_intp j = 0; j < n; j++) {
-                        ((double *)data)[j] = *(const double *)(row + j * b->col_stride);
-                    }
-                }
+                copy(n, data, item, row, b->col_stride);
                 memset(data + n * item, 0, (size_t)((shape.width - n) * item));
             }
         }
@@ -198,27 +190,26 @@ typedef struct {
 } Put;
 
 #define PUT(T)                                                                                                      \
+    static inline __attribute__((always_inline)) void put_row_##T(npy_intp n, T alpha, const T *t, T beta, const char *z, \
+                                                                  const npy_intp z_step, char *c, const npy_intp c_step) \
+    {                                                                                                               \
+        for (npy_intp j = 0; j < n; j++) {                                                                          \
+            const T sum = alpha * t[j];                                                                             \
+            *(T *)(c + j * c_step) = z ? sum + beta * *(const T *)(z + j * z_step) : sum;                           \
+        }                                                                                                           \
+    }                                                                                                               \
     static void put_##T(const Put *p)                                                                               \
     {                                                                                                               \
         const ThnMatrix *c = p->c, *z = p->z;                                                                       \
-        const T alpha = (T)p->alpha, beta = (T)p->beta;                                                             \
+        const npy_intp z_step = z ? z->col_stride : sizeof(T);                                                      \
         for (int i = 0; i < p->m; i++) {                                                                            \
             char *to = c->data + (p->row + i) * c->row_stride + p->first * c->col_stride;                           \
-            const char *from = z ? z->data + (p->row + i) * z->row_stride + p->first * z->col_stride : NULL;        \
+            const char *from = z ? z->data + (p->row + i) * z->row_stride + p->first * z_step : NULL;               \
             const T *t = (const T *)p->tile + i * p->width + p->skip;                                               \
-            if (z && c->col_stride == sizeof(T) && z->col_stride == sizeof(T)) {                                    \
-                for (npy_intp j = 0; j < p->n; j++) {                                                               \
-                    ((T *)to)[j] = alpha * t[j] + beta * ((const T *)from)[j];                                      \
-                }                                                                                                   \
-            } else if (!z && c->col_stride == sizeof(T)) {                                                          \
-                for (npy_intp j = 0; j < p->n; j++) {                                                               \
-                    ((T *)to)[j] = alpha * t[j];                                                                    \
-                }                                                                                                   \
+            if (c->col_stride == sizeof(T) && z_step == sizeof(T)) {                                                \
+                put_row_##T(p->n, (T)p->alpha, t, (T)p->beta, from, sizeof(T), to, sizeof(T));                      \
             } else {                                                                                                \
-                for (npy_intp j = 0; j < p->n; j++) {                                                               \
-                    const T old = z ? beta * *(const T *)(from + j * z->col_stride) : 0;                            \
-                    *(T *)(to + j * c->col_stride) = alpha * t[j] + old;                                            \
-                }                                                                                                   \
+                put_row_##T(p->n, (T)p->alpha, t, (T)p->beta, from, z_step, to, c->col_stride);                     \
             }                                                                                                       \
         }                                                                                                           \
     }

@@ -9,14 +9,13 @@
 #define TASK_ELEMENTS 65536
 #define STRIP 2048        /* columns of the result that stay in the first cache while rows are added to them */
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#include <immintrin.h>
+typedef ThnRowProduct Row;
 
+#ifdef THN_AVX2
+#include <immintrin.h>
 
 typedef float F8 __attribute__((vector_size(32), aligned(4)));
 typedef double D4 __attribute__((vector_size(32), aligned(8)));
-
-typedef ThnRowProduct Row;
 
 /* Columns of y from `first` on: alpha * sum + beta * z. */
 #define FINISH(T)                                                                                                   \
@@ -42,43 +41,6 @@ typedef ThnRowProduct Row;
         }                                                                                                           \
     }
 
-/* NV vectors of columns; CHAINS rows are added at a time, each to sums of its own, so that additions need not wait. */
-#define BLOCK(NAME, T, V, NV, CHAINS)                                                                               \
-    THN_AVX2 static void NAME##_##NV(const Row *r, npy_intp first)                                                  \
-    {                                                                                                               \
-        enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
-        V acc[CHAINS][NV];                                                                                          \
-        const npy_intp depth = r->b.rows, step = r->b.row_stride;                                                 \
-        const char *b = r->b.data + first * (npy_intp)sizeof(T), *x = r->x;                                        \
-        T sum[NV * LANES];                                                                                          \
-        npy_intp i = 0;                                                                                             \
-        _Pragma("GCC unroll 8") for (int c = 0; c < CHAINS; c++) {                                                  \
-            _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[c][j] = (V){0};                                \
-        }                                                                                                           \
-        for (; i + CHAINS <= depth; i += CHAINS) {                                                                  \
-            _Pragma("GCC unroll 8") for (int c = 0; c < CHAINS; c++, x += r->xs, b += step) {                       \
-                const T v = *(const T *)x;                                                                          \
-                _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[c][j] += v * ((const V *)b)[j];            \
-            }                                                                                                       \
-        }                                                                                                           \
-        for (; i < depth; i++, x += r->xs, b += step) {                                                             \
-            const T v = *(const T *)x;                                                                              \
-            _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[0][j] += v * ((const V *)b)[j];                \
-        }                                                                                                           \
-        _Pragma("GCC unroll 8") for (int h = CHAINS / 2; h > 0; h /= 2) {                                           \
-            _Pragma("GCC unroll 8") for (int c = 0; c < h; c++) {                                                   \
-                _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[c][j] += acc[c + h][j];                    \
-            }                                                                                                       \
-        }                                                                                                           \
-        if (r->ys == sizeof(T) && !r->z) {                                                                          \
-            V *y = (V *)((T *)r->y + first);                                                                        \
-            _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) y[j] = (T)r->alpha * acc[0][j];                    \
-            return;                                                                                                 \
-        }                                                                                                           \
-        _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) *(V *)(sum + j * LANES) = acc[0][j];                   \
-        finish_##T(r, first, NV * LANES, sum);                                                                      \
-    }
-
 /* The first n elements at p. */
 THN_AVX2 static inline F8 part_float(const float *p, int n)
 {
@@ -92,49 +54,74 @@ THN_AVX2 static inline D4 part_double(const double *p, int n)
     return (D4)_mm256_maskload_pd(p, _mm256_loadu_si256((const __m256i *)(mask + 4 - n)));
 }
 
+/* `n` columns, those of NV vectors, or fewer of one, whose LOAD leaves what lies behind them unread; CHAINS rows are added at a time,
+ * each to sums of its own, so that additions need not wait. */
+#define WHOLE(T, V, J) ((const V *)b)[J]
+#define PART(T, V, J) part_##T((const T *)b, n)
+#define BLOCK(NAME, T, V, NV, CHAINS, LOAD)                                                                         \
+    THN_AVX2 static void NAME(const Row *r, npy_intp first, int n)                                                  \
+    {                                                                                                               \
+        enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
+        V acc[CHAINS][NV];                                                                                          \
+        const npy_intp depth = r->b.rows, step = r->b.row_stride;                                                   \
+        const char *b = r->b.data + first * (npy_intp)sizeof(T), *x = r->x;                                         \
+        T sum[NV * LANES];                                                                                          \
+        npy_intp i = 0;                                                                                             \
+        _Pragma("GCC unroll 8") for (int c = 0; c < CHAINS; c++) {                                                  \
+            _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[c][j] = (V){0};                                \
+        }                                                                                                           \
+        for (; i + CHAINS <= depth; i += CHAINS) {                                                                  \
+            _Pragma("GCC unroll 8") for (int c = 0; c < CHAINS; c++, x += r->xs, b += step) {                       \
+                const T v = *(const T *)x;                                                                          \
+                _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[c][j] += v * LOAD(T, V, j);                \
+            }                                                                                                       \
+        }                                                                                                           \
+        for (; i < depth; i++, x += r->xs, b += step) {                                                             \
+            const T v = *(const T *)x;                                                                              \
+            _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[0][j] += v * LOAD(T, V, j);                    \
+        }                                                                                                           \
+        _Pragma("GCC unroll 8") for (int h = CHAINS / 2; h > 0; h /= 2) {                                           \
+            _Pragma("GCC unroll 8") for (int c = 0; c < h; c++) {                                                   \
+                _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[c][j] += acc[c + h][j];                    \
+            }                                                                                                       \
+        }                                                                                                           \
+        if (r->ys == sizeof(T) && !r->z && n == NV * LANES) {                                                       \
+            V *y = (V *)((T *)r->y + first);                                                                        \
+            _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) y[j] = (T)r->alpha * acc[0][j];                    \
+            return;                                                                                                 \
+        }                                                                                                           \
+        _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) *(V *)(sum + j * LANES) = acc[0][j];                   \
+        finish_##T(r, first, n, sum);                                                                               \
+    }
+
 #define BY_ROWS(NAME, T, V)                                                                                         \
-    BLOCK(NAME, T, V, 8, 1)                                                                                         \
-    BLOCK(NAME, T, V, 4, 2)                                                                                         \
-    BLOCK(NAME, T, V, 2, 4)                                                                                         \
-    BLOCK(NAME, T, V, 1, 8)                                                                                         \
+    BLOCK(NAME##_8, T, V, 8, 1, WHOLE)                                                                              \
+    BLOCK(NAME##_4, T, V, 4, 2, WHOLE)                                                                              \
+    BLOCK(NAME##_2, T, V, 2, 4, WHOLE)                                                                              \
+    BLOCK(NAME##_1, T, V, 1, 8, WHOLE)                                                                              \
+    BLOCK(NAME##_part, T, V, 1, 4, PART)                                                                            \
     THN_AVX2 static void NAME(const Row *r)                                                                         \
     {                                                                                                               \
         enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
-        const npy_intp n = r->b.cols;                                                                              \
+        const npy_intp n = r->b.cols;                                                                               \
         npy_intp j = 0;                                                                                             \
         for (; j + 8 * LANES <= n; j += 8 * LANES) {                                                                \
-            NAME##_8(r, j);                                                                                         \
+            NAME##_8(r, j, 8 * LANES);                                                                              \
         }                                                                                                           \
         if (j + 4 * LANES <= n) {                                                                                   \
-            NAME##_4(r, j);                                                                                         \
+            NAME##_4(r, j, 4 * LANES);                                                                              \
             j += 4 * LANES;                                                                                         \
         }                                                                                                           \
         if (j + 2 * LANES <= n) {                                                                                   \
-            NAME##_2(r, j);                                                                                         \
+            NAME##_2(r, j, 2 * LANES);                                                                              \
             j += 2 * LANES;                                                                                         \
         }                                                                                                           \
         if (j + LANES <= n) {                                                                                       \
-            NAME##_1(r, j);                                                                                         \
+            NAME##_1(r, j, LANES);                                                                                  \
             j += LANES;                                                                                             \
         }                                                                                                           \
         if (j < n) {                                                                                                \
-            /* The last columns: what lies behind them is not read. */                                              \
-            const int left = (int)(n - j);                                                                          \
-            const npy_intp depth = r->b.rows, step = r->b.row_stride;                                             \
-            const char *b = r->b.data + j * (npy_intp)sizeof(T), *x = r->x;                                        \
-            V acc[4] = {{0}, {0}, {0}, {0}};                                                                        \
-            T sum[LANES];                                                                                           \
-            npy_intp i = 0;                                                                                         \
-            for (; i + 4 <= depth; i += 4) {                                                                        \
-                _Pragma("GCC unroll 4") for (int c = 0; c < 4; c++, x += r->xs, b += step) {                        \
-                    acc[c] += *(const T *)x * part_##T((const T *)b, left);                                         \
-                }                                                                                                   \
-            }                                                                                                       \
-            for (; i < depth; i++, x += r->xs, b += step) {                                                         \
-                acc[0] += *(const T *)x * part_##T((const T *)b, left);                                             \
-            }                                                                                                       \
-            *(V *)sum = (acc[0] + acc[1]) + (acc[2] + acc[3]);                                                      \
-            finish_##T(r, j, left, sum);                                                                            \
+            NAME##_part(r, j, (int)(n - j));                                                                        \
         }                                                                                                           \
     }
 
@@ -212,9 +199,10 @@ THN_AVX2 static inline void fold_double(const D4 *a, double *sum)
     }
 
 #define SWEEP(NAME, T, V)                                                                                           \
-    THN_AVX2 static void NAME(const Row *r, npy_intp from, npy_intp to)                                             \
+    THN_AVX2 static int NAME(void *ctx, npy_intp from, npy_intp to)                                                 \
     {                                                                                                               \
         enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
+        const Row *r = ctx;                                                                                         \
         const T alpha = (T)r->alpha, beta = (T)r->beta;                                                             \
         for (npy_intp c = from; c < to; c += STRIP) {                                                               \
             const npy_intp n = to - c < STRIP ? to - c : STRIP;                                                     \
@@ -226,6 +214,7 @@ THN_AVX2 static inline void fold_double(const D4 *a, double *sum)
             ADD_ROWS(T, V, 8)                                                                                       \
             ADD_ROWS(T, V, 1)                                                                                       \
         }                                                                                                           \
+        return 0;                                                                                                   \
     }
 
 FINISH(float)
@@ -237,28 +226,10 @@ BY_ROWS(rows_f8, double, D4)
 BY_COLUMNS(columns_f4, float, F8)
 BY_COLUMNS(columns_f8, double, D4)
 
-static int sweep_single(void *row, npy_intp from, npy_intp to)
-{
-    sweep_f4(row, from, to);
-    return 0;
-}
-
-static int sweep_double(void *row, npy_intp from, npy_intp to)
-{
-    sweep_f8(row, from, to);
-    return 0;
-}
-
-/* One task a thread: the fewer cuts, the longer what is read of each row. */
-static void sweep(const Row *r, int single)
-{
-    const npy_intp n = r->b.cols, worth = n * r->b.rows / TASK_ELEMENTS, most = n / LEAST_COLUMNS;
-    npy_intp tasks = thn_get_threads();
-    tasks = tasks < worth ? tasks : worth;
-    tasks = tasks < most ? tasks : most;
-    tasks = tasks < 1 ? 1 : tasks;
-    thn_parallel_ranges(n, ((n + tasks - 1) / tasks + 15) / 16 * 16, single ? sweep_single : sweep_double, (void *)r);
-}
+#define OF_TYPE(single, name) ((single) ? name##_f4 : name##_f8)
+#else
+#define OF_TYPE(single, name) NULL
+#endif
 
 static int is_for_us(int typenum)
 {
@@ -275,9 +246,17 @@ static void (*small_product(int single, const Row *r))(const Row *)
 {
     const npy_intp item = single ? 4 : 8;
     if (r->b.row_stride == item && r->xs == item && (r->b.col_stride != item || r->b.cols == 1)) {
-        return single ? columns_f4 : columns_f8;
+        return OF_TYPE(single, columns);
     }
-    return r->b.col_stride != item ? NULL : single ? rows_f4 : rows_f8;
+    return r->b.col_stride != item ? NULL : OF_TYPE(single, rows);
+}
+
+/* One task a thread: the fewer cuts, the longer what is read of each row. */
+static void run_sweep(const Row *r, int single)
+{
+    const npy_intp n = r->b.cols, worth = n * r->b.rows / TASK_ELEMENTS, most = n / LEAST_COLUMNS;
+    const npy_intp tasks = thn_most(thn_least(thn_get_threads(), thn_least(worth, most)), 1);
+    thn_parallel_ranges(n, ((n + tasks - 1) / tasks + 15) / 16 * 16, OF_TYPE(single, sweep), (void *)r);
 }
 
 int thn_row_product_call(ThnRowProduct *r, int typenum, npy_intp xs, const ThnMatrix *b, npy_intp zs, npy_intp ys, const void *alpha,
@@ -306,39 +285,14 @@ int thn_row_product(int typenum, const char *x, npy_intp xs, const ThnMatrix *b,
     }
     if (b->rows * b->cols <= MOST_ELEMENTS) {
         r.run = small_product(single, &r);
-        if (!r.run) {
-            return 0;
+        if (r.run) {
+            r.run(&r);
         }
-        r.run(&r);
-        return 1;
+        return r.run != NULL;
     }
     if (b->cols < LEAST_COLUMNS || b->rows < 8 || b->col_stride != item || ys != item) {
         return 0;
     }
-    sweep(&r, single);
+    run_sweep(&r, single);
     return 1;
 }
-
-#else
-
-int thn_takes_row_product(int typenum, const ThnMatrix *b)
-{
-    (void)typenum, (void)b;
-    return 0;
-}
-
-int thn_row_product_call(ThnRowProduct *r, int typenum, npy_intp xs, const ThnMatrix *b, npy_intp zs, npy_intp ys, const void *alpha,
-                         const void *beta)
-{
-    (void)r, (void)typenum, (void)xs, (void)b, (void)zs, (void)ys, (void)alpha, (void)beta;
-    return 0;
-}
-
-int thn_row_product(int typenum, const char *x, npy_intp xs, const ThnMatrix *b, const char *z, npy_intp zs, char *y, npy_intp ys,
-                    const void *alpha, const void *beta)
-{
-    (void)typenum, (void)x, (void)xs, (void)b, (void)z, (void)zs, (void)y, (void)ys, (void)alpha, (void)beta;
-    return 0;
-}
-
-#endif

@@ -15,11 +15,7 @@
 
 static int parts_of(npy_intp n)
 {
-    const npy_intp threads = thn_get_threads(), most = 2 * n / SHARED;
-    if (n < SHARED || threads < 2) {
-        return 1;
-    }
-    return (int)(threads < most ? (threads < MOST_PARTS ? threads : MOST_PARTS) : most < MOST_PARTS ? most : MOST_PARTS);
+    return n < SHARED ? 1 : (int)thn_least(thn_get_threads(), thn_least(2 * n / SHARED, MOST_PARTS));
 }
 
 static npy_intp part_length(npy_intp n)
@@ -96,31 +92,6 @@ static void keys64(int kind, const char *src, npy_intp stride, npy_intp n, uint6
     }
 }
 
-typedef struct {
-    int typenum, merge;
-    char *elements;
-    npy_intp stride;
-    void *keys;
-} Converting;
-
-static int keys_of_some(void *ctx, npy_intp start, npy_intp stop)
-{
-    const Converting *c = ctx;
-    const char *src = c->elements + start * c->stride;
-    if (thn_key_size(c->typenum) == 4) {
-        keys32(thn_type_index(c->typenum), src, c->stride, stop - start, (uint32_t *)c->keys + start, c->merge);
-    } else {
-        keys64(thn_type_index(c->typenum), src, c->stride, stop - start, (uint64_t *)c->keys + start, c->merge);
-    }
-    return 0;
-}
-
-void thn_keys(int typenum, const char *src, npy_intp stride, npy_intp n, void *keys, int merge)
-{
-    Converting c = {typenum, merge, (char *)src, stride, keys};
-    by_parts(n, keys_of_some, &c);
-}
-
 void thn_keys64(int typenum, const char *src, npy_intp stride, npy_intp n, uint64_t *keys)
 {
     keys64(thn_type_index(typenum), src, stride, n, keys, 1);
@@ -133,10 +104,10 @@ void thn_keys64(int typenum, const char *src, npy_intp stride, npy_intp n, uint6
     }                                                          \
     return;
 
-static void unkeys(int typenum, const void *keys, npy_intp n, char *dst, npy_intp stride)
+static void unkeys(int kind, const void *keys, npy_intp n, char *dst, npy_intp stride)
 {
     const uint64_t sign = (uint64_t)1 << 63;
-    switch (thn_type_index(typenum)) {
+    switch (kind) {
     case T_b1:
     case T_u1: BACK(uint8_t, uint32_t, v)
     case T_i1: BACK(uint8_t, uint32_t, v ^ 0x80)
@@ -153,18 +124,39 @@ static void unkeys(int typenum, const void *keys, npy_intp n, char *dst, npy_int
     }
 }
 
-static int some_of_keys(void *ctx, npy_intp start, npy_intp stop)
+typedef struct {
+    int typenum, merge, back; /* back: to elements */
+    char *elements;
+    npy_intp stride;
+    char *keys;
+} Converting;
+
+static int convert_some(void *ctx, npy_intp start, npy_intp stop)
 {
     const Converting *c = ctx;
-    unkeys(c->typenum, (const char *)c->keys + start * thn_key_size(c->typenum), stop - start,
-           c->elements + start * c->stride, c->stride);
+    const int size = thn_key_size(c->typenum), kind = thn_type_index(c->typenum);
+    char *elements = c->elements + start * c->stride;
+    void *keys = c->keys + start * size;
+    if (c->back) {
+        unkeys(kind, keys, stop - start, elements, c->stride);
+    } else if (size == 4) {
+        keys32(kind, elements, c->stride, stop - start, keys, c->merge);
+    } else {
+        keys64(kind, elements, c->stride, stop - start, keys, c->merge);
+    }
     return 0;
+}
+
+void thn_keys(int typenum, const char *src, npy_intp stride, npy_intp n, void *keys, int merge)
+{
+    Converting c = {typenum, merge, 0, (char *)src, stride, keys};
+    by_parts(n, convert_some, &c);
 }
 
 void thn_unkeys(int typenum, const void *keys, npy_intp n, char *dst, npy_intp stride)
 {
-    Converting c = {typenum, 0, dst, stride, (void *)keys};
-    by_parts(n, some_of_keys, &c);
+    Converting c = {typenum, 0, 1, dst, stride, (char *)keys};
+    by_parts(n, convert_some, &c);
 }
 
 void thn_complex_keys(int typenum, const char *src, npy_intp stride, npy_intp n, uint64_t *class, uint64_t *re, uint64_t *im)
@@ -185,8 +177,22 @@ void thn_complex_keys(int typenum, const char *src, npy_intp stride, npy_intp n,
 
 /* ---- radix sorts */
 
-/* One pass: elements go from a to b in the order of one digit. */
-#define DEFINE_PASS(U)                                                                              \
+/* Counts of the digits up to `last`, part by part, become where the elements go. */
+static inline __attribute__((always_inline)) void add_up(uint32_t *counts, npy_intp last, const npy_intp parts)
+{
+    uint32_t sum = 0;
+    for (npy_intp d = 0; d <= last; d++) {
+        for (npy_intp part = 0; part < parts; part++) {
+            const uint32_t c = counts[part * DIGITS + d];
+            counts[part * DIGITS + d] = sum;
+            sum += c;
+        }
+    }
+}
+
+/* One pass moves elements from a to b in the order of one digit. radix: by the bits [low, low + bits), stable; returns the array that
+ * holds the result. A single part has the digits of all passes counted at once. */
+#define DEFINE_RADIX(U)                                                                             \
     typedef struct {                                                                                \
         const U *a;                                                                                 \
         U *b, mask;                                                                                 \
@@ -213,7 +219,7 @@ void thn_complex_keys(int typenum, const char *src, npy_intp stride, npy_intp n,
         const Pass_##U *p = ctx;                                                                    \
         const int shift = p->shift;                                                                 \
         const U mask = p->mask;                                                                     \
-        uint32_t *count = p->counts + i / p->length * DIGITS;                                       \
+        uint32_t *count = p->counts + (i ? i / p->length * DIGITS : 0);                             \
         for (; i < stop; i++) {                                                                     \
             const U v = p->a[i];                                                                    \
             p->b[count[(v >> shift) & mask]++] = v;                                                 \
@@ -221,81 +227,49 @@ void thn_complex_keys(int typenum, const char *src, npy_intp stride, npy_intp n,
         return 0;                                                                                   \
     }                                                                                               \
                                                                                                     \
-    /* NULL: nothing was done. */                                                                   \
-    static U *shared_##U(U *a, U *b, npy_intp n, int low, int bits)                                 \
+    static U *radix_##U(U *a, U *b, npy_intp n, int low, int bits)                                  \
     {                                                                                               \
-        const npy_intp length = part_length(n);                                                     \
-        const int parts = (int)((n + length - 1) / length);                                         \
-        THN_POOLED uint32_t *counts = thn_pool_alloc(sizeof *counts * DIGITS * (size_t)parts);      \
-        const int passes = (bits + 10) / 11, width = passes ? (bits + passes - 1) / passes : 0;     \
-        for (int k = 0; counts && k < passes; k++) {                                                \
-            Pass_##U p = {a, b, (U)(((U)1 << width) - 1), length, low + k * width, counts};         \
-            thn_parallel_ranges(n, length, count_##U, &p);                                          \
-            uint32_t sum = 0, same = 0;                                                             \
-            for (int part = 0; part < parts; part++) {                                              \
-                same += counts[part * DIGITS + (int)((a[0] >> p.shift) & p.mask)];                  \
+        uint32_t own[5][DIGITS];                                                                    \
+        const size_t wanted = (size_t)parts_of(n);                                                  \
+        uint32_t *room = wanted > 1 ? thn_pool_alloc(sizeof *room * DIGITS * wanted) : NULL;        \
+        const npy_intp length = room ? part_length(n) : n, parts = (n + length - 1) / length;       \
+        const int most = n < 4096 ? 8 : 11, passes = (bits + most - 1) / most;                      \
+        const int width = passes ? (bits + passes - 1) / passes : 0;                                \
+        const U mask = (U)(((U)1 << width) - 1);                                                    \
+        for (int k = 0; k < passes && !room; k++) {                                                 \
+            memset(own[k], 0, sizeof(uint32_t) << width);                                           \
+        }                                                                                           \
+        for (npy_intp i = 0; i < n && !room; i++) {                                                 \
+            U v = (U)(a[i] >> low);                                                                 \
+            for (int k = 0; k < passes; k++, v >>= width) {                                         \
+                own[k][v & mask]++;                                                                 \
+            }                                                                                       \
+        }                                                                                           \
+        for (int k = 0; k < passes; k++) {                                                          \
+            uint32_t *const counts = room ? room : own[k], same = 0;                                \
+            Pass_##U p = {a, b, mask, length, low + k * width, counts};                             \
+            if (room) {                                                                             \
+                thn_parallel_ranges(n, length, count_##U, &p);                                      \
+            }                                                                                       \
+            for (npy_intp part = 0; part < parts; part++) {                                         \
+                same += counts[part * DIGITS + (npy_intp)((a[0] >> p.shift) & mask)];               \
             }                                                                                       \
             if ((npy_intp)same == n) {                                                              \
                 continue;                                                                           \
             }                                                                                       \
-            for (int d = 0; d <= (int)p.mask; d++) {                                                \
-                for (int part = 0; part < parts; part++) {                                          \
-                    const uint32_t c = counts[part * DIGITS + d];                                   \
-                    counts[part * DIGITS + d] = sum;                                                \
-                    sum += c;                                                                       \
-                }                                                                                   \
-            }                                                                                       \
-            thn_parallel_ranges(n, length, scatter_##U, &p);                                        \
-            U *t = a;                                                                               \
-            a = b;                                                                                  \
-            b = t;                                                                                  \
-        }                                                                                           \
-        return counts ? a : NULL;                                                                   \
-    }
-
-DEFINE_PASS(uint32_t)
-DEFINE_PASS(uint64_t)
-
-/* Sorts by the bits [low, low + bits); stable. Returns the array that holds the result. */
-#define DEFINE_RADIX(U)                                                                             \
-    static U *radix_##U(U *a, U *b, npy_intp n, int low, int bits)                                  \
-    {                                                                                               \
-        U *shared = parts_of(n) > 1 ? shared_##U(a, b, n, low, bits) : NULL;                        \
-        if (shared) {                                                                               \
-            return shared;                                                                          \
-        }                                                                                           \
-        uint32_t counts[5][DIGITS];                                                                 \
-        const int most = n < 4096 ? 8 : 11;                                                         \
-        const int passes = (bits + most - 1) / most;                                                \
-        const int width = passes ? (bits + passes - 1) / passes : 0;                                \
-        const U mask = (U)(((U)1 << width) - 1);                                                    \
-        for (int p = 0; p < passes; p++) {                                                          \
-            memset(counts[p], 0, sizeof(uint32_t) << width);                                        \
-        }                                                                                           \
-        for (npy_intp i = 0; i < n; i++) {                                                          \
-            U v = (U)(a[i] >> low);                                                                 \
-            for (int p = 0; p < passes; p++, v >>= width) {                                         \
-                counts[p][v & mask]++;                                                              \
-            }                                                                                       \
-        }                                                                                           \
-        for (int p = 0; p < passes; p++) {                                                          \
-            uint32_t *count = counts[p], sum = 0;                                                   \
-            const int shift = low + p * width;                                                      \
-            if ((npy_intp)count[(a[0] >> shift) & mask] == n) {                                     \
-                continue;                                                                           \
-            }                                                                                       \
-            for (uint32_t d = 0; d <= (uint32_t)mask; d++) {                                        \
-                uint32_t c = count[d];                                                              \
-                count[d] = sum;                                                                     \
-                sum += c;                                                                           \
-            }                                                                                       \
-            for (npy_intp i = 0; i < n; i++) {                                                      \
-                const U v = a[i];                                                                   \
-                b[count[(v >> shift) & mask]++] = v;                                                \
+            if (room) {                                                                             \
+                add_up(counts, (npy_intp)mask, parts);                                              \
+                thn_parallel_ranges(n, length, scatter_##U, &p);                                    \
+            } else {                                                                                \
+                add_up(counts, (npy_intp)mask, 1);                                                  \
+                scatter_##U(&p, 0, n);                                                              \
             }                                                                                       \
             U *t = a;                                                                               \
             a = b;                                                                                  \
             b = t;                                                                                  \
+        }                                                                                           \
+        if (room) {                                                                                 \
+            thn_pool_free(room);                                                                    \
         }                                                                                           \
         return a;                                                                                   \
     }
@@ -323,9 +297,7 @@ DEFINE_INSERTION(uint64_t)
 #define DEFINE_SPREAD(U, CLZ)                                                 \
     typedef struct {                                                          \
         const U *keys;                                                        \
-        npy_intp length; /* of a part */                                      \
-        int fall[MOST_PARTS];                                                 \
-        U differ[MOST_PARTS];                                                 \
+        U differ;                                                             \
     } Spread_##U;                                                             \
                                                                               \
     static int spread_part_##U(void *ctx, npy_intp start, npy_intp stop)      \
@@ -338,22 +310,15 @@ DEFINE_INSERTION(uint64_t)
             differ |= keys[i] ^ first;                                        \
             fall |= keys[i] < keys[i - 1];                                    \
         }                                                                     \
-        s->differ[start / s->length] = differ;                                \
-        s->fall[start / s->length] = fall;                                    \
-        return 0;                                                             \
+        __atomic_fetch_or(&s->differ, differ, __ATOMIC_RELAXED);              \
+        return -fall;                                                         \
     }                                                                         \
                                                                               \
     static int spread_##U(const U *keys, npy_intp n)                          \
     {                                                                         \
-        Spread_##U s = {.keys = keys, .length = part_length(n)};              \
-        U differ = 0;                                                         \
-        int fall = 0;                                                         \
-        thn_parallel_ranges(n, s.length, spread_part_##U, &s);                \
-        for (int k = 0; k < MOST_PARTS; k++) {                                \
-            differ |= s.differ[k];                                            \
-            fall |= s.fall[k];                                                \
-        }                                                                     \
-        return !fall ? -1 : (int)sizeof(U) * 8 - CLZ(differ);                 \
+        Spread_##U s = {keys, 0};                                             \
+        const int fall = thn_parallel_ranges(n, part_length(n), spread_part_##U, &s); \
+        return !fall ? -1 : (int)sizeof(U) * 8 - CLZ(s.differ);               \
     }
 
 DEFINE_SPREAD(uint32_t, __builtin_clz)

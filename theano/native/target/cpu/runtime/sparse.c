@@ -1,5 +1,6 @@
 /* Products with compressed sparse matrices. */
-#include "sparse.h"
+#include "sparse_parts.h"
+#include "copy.h"
 #include "plan.h"
 #include "pool.h"
 #include "threads.h"
@@ -27,27 +28,29 @@
 #endif
 
 typedef struct {
-    ThnOfLines csr_matrix, csr_vectors;
+    ThnOfLines csr_matrix, csr_vectors, dot_at;
     int (*csc_vector)(const ThnProduct *, npy_intp, npy_intp, const char *, char *, npy_intp);
-    void (*add_to)(char *, npy_intp, const char *, npy_intp);
-    ThnOfLines dot_at;
 } Loops;
 
-#define OF(end) {csr_matrix##end, csr_vectors##end, csc_vector##end, add_to##end, dot_at##end}
+#define OF(end) {csr_matrix##end, csr_vectors##end, dot_at##end, csc_vector##end}
 #define OF_FLOATS(isa) {FOR_INDICES(OF, isa##_float), FOR_INDICES(OF, isa##_double)}
 static const Loops plain_loops[2][2] = OF_FLOATS(_any);
 #if defined(__x86_64__)
 static const Loops avx2_loops[2][2] = OF_FLOATS(_avx2);
 #endif
 
-static const Loops *loops_for(int typenum, int wide)
+/* NULL: of other dtypes. */
+static const Loops *loops_for(const ThnSparse *s)
 {
+    if (s->typenum != NPY_FLOAT && s->typenum != NPY_DOUBLE) {
+        return NULL;
+    }
 #if defined(__x86_64__)
     if (thn_has_avx2()) {
-        return &avx2_loops[typenum == NPY_DOUBLE][wide];
+        return &avx2_loops[s->typenum == NPY_DOUBLE][s->wide];
     }
 #endif
-    return &plain_loops[typenum == NPY_DOUBLE][wide];
+    return &plain_loops[s->typenum == NPY_DOUBLE][s->wide];
 }
 
 typedef struct {
@@ -59,7 +62,7 @@ typedef struct {
 static int lines_of_part(void *ctx, npy_intp part, npy_intp next)
 {
     const Lines *k = ctx;
-    const ThnPlaces *s = k->what;
+    const ThnSparse *s = k->what;
     return k->work_on(k->what, thn_sparse_part(s, NULL, part, k->parts), thn_sparse_part(s, NULL, next, k->parts));
 }
 
@@ -89,7 +92,7 @@ static int csc_vector(void *ctx, npy_intp task, npy_intp Py_UNUSED(next))
 {
     const Scattered *k = ctx;
     const ThnProduct *w = k->what;
-    const npy_intp part = task % k->parts, column = task / k->parts, row = part ? k->copy / w->s.length : w->y_row;
+    const npy_intp part = task % k->parts, column = task / k->parts, row = part ? w->s.item : w->y_row;
     const npy_intp l0 = thn_sparse_part(&w->s, NULL, part, k->parts), l1 = thn_sparse_part(&w->s, NULL, part + 1, k->parts);
     return k->loops->csc_vector(w, l0, l1, w->b + column * w->b_col, copy_of(k, part, column), row);
 }
@@ -101,19 +104,19 @@ static void add_copies_task(void *ctx, long task)
     Scattered *k = ctx;
     const ThnProduct *w = k->what;
     const npy_intp pieces = (w->s.length + PIECE - 1) / PIECE, column = task / pieces, first = task % pieces * PIECE;
-    const npy_intp n = w->s.length - first < PIECE ? w->s.length - first : PIECE, item = k->copy / w->s.length;
+    const npy_intp n = thn_least(w->s.length - first, PIECE), item = w->s.item;
     for (npy_intp part = 1; part < k->parts; part++) {
-        k->loops->add_to(copy_of(k, 0, column) + first * w->y_row, w->y_row, copy_of(k, part, column) + first * item, n);
+        thn_add_inner(w->s.typenum)(n, copy_of(k, 0, column) + first * w->y_row, w->y_row, copy_of(k, part, column) + first * item, item);
     }
 }
 
-static int csc_vectors(const ThnProduct *w, const Loops *loops, npy_intp item)
+static int csc_vectors(const ThnProduct *w, const Loops *loops)
 {
     THN_POOLED char *copies = NULL;
-    Scattered k = {.what = w, .loops = loops, .parts = 1, .copy = w->s.length * item};
+    Scattered k = {.what = w, .loops = loops, .parts = 1, .copy = w->s.length * w->s.item};
     if (w->s.length && w->s.stored > 20000 && w->s.stored / 8 >= w->s.length) {
         const npy_intp worth = w->s.stored / (8 * w->s.length);
-        k.parts = worth < 2 ? 2 : worth < MOST_COPIES ? worth : MOST_COPIES;
+        k.parts = thn_least(thn_most(worth, 2), MOST_COPIES);
         k.copies = copies = thn_pool_alloc((size_t)((k.parts - 1) * w->columns * k.copy));
         if (!copies) {
             return -2;
@@ -126,25 +129,30 @@ static int csc_vectors(const ThnProduct *w, const Loops *loops, npy_intp item)
     return r;
 }
 
-int thn_sparse_product(const ThnPlaces *s, int typenum, const char *b, const npy_intp *b_strides, char *y,
-                       const npy_intp *y_strides, npy_intp columns)
+int thn_sparse_product(const ThnProduct *w)
 {
-    const npy_intp item = typenum == NPY_FLOAT ? 4 : 8;
-    const ThnProduct w = {*s, b, y, b_strides[0], b_strides[1], y_strides[0], y_strides[1], columns};
-    const double work = ((double)s->stored + (double)s->lines) * (1.0 + 0.4 * (double)columns);
-    const Loops *loops = loops_for(typenum, s->wide);
-    if (columns == 0) {
+    const ThnSparse *s = &w->s;
+    const Loops *loops = loops_for(s);
+    if (w->columns == 0) {
         return 0;
     }
-    if (s->csc) {
-        return csc_vectors(&w, loops, item);
+    if (s->csc && loops) {
+        return csc_vectors(w, loops);
     }
-    const int rows_dense = columns > 1 && b_strides[1] == item && y_strides[1] == item;
-    return thn_sparse_by_lines(&w, rows_dense ? loops->csr_matrix : loops->csr_vectors, work);
+    const ThnOfLines product = thn_sparse_loops(s)->product;
+    if (s->csc) {
+        memset(w->y, 0, (size_t)(s->length * w->columns * s->item));
+        return product(w, 0, s->lines);
+    }
+    const int rows_dense = w->columns > 1 && w->b_col == s->item && w->y_col == s->item;
+    const double work = ((double)s->stored + (double)s->lines) * (1.0 + (loops ? 0.4 : 0.6) * (double)w->columns);
+    return thn_sparse_by_lines(w, !loops ? product : rows_dense ? loops->csr_matrix : loops->csr_vectors, work);
 }
 
-int thn_sparse_dot_at(const ThnPlaces *s, int typenum, const char *a, const char *b, npy_intp depth, char *out)
+int thn_sparse_dot_at(const ThnSparse *s, const char *a, const char *b, npy_intp depth, char *out)
 {
     const ThnSampled w = {*s, s->csc ? b : a, s->csc ? a : b, depth, out};
-    return thn_sparse_by_lines(&w, loops_for(typenum, s->wide)->dot_at, (double)s->stored * (2.0 + 0.4 * (double)depth));
+    const Loops *loops = loops_for(s);
+    return thn_sparse_by_lines(&w, loops ? loops->dot_at : thn_sparse_loops(s)->dot_at,
+                               (double)s->stored * (2.0 + (loops ? 0.4 : 0.6) * (double)depth));
 }

@@ -6,12 +6,6 @@ typedef T FN(Half) __attribute__((vector_size(16)));
 enum { FN(WIDE) = 32 / sizeof(T) };
 #define LANES (16 / (int)sizeof(T))
 
-/* How many indices there are of `length`, as an unsigned one: what is not below is out of bounds. */
-static inline UINDEX FN(bound)(npy_intp length)
-{
-    return sizeof(INDEX) == 4 && length > INT32_MAX ? (UINDEX)INT32_MAX + 1 : (UINDEX)length;
-}
-
 /* Rows [r0, r1) of a csr matrix times N vectors of columns from q on. Sums stay in registers. An index is checked where it is used:
  * another thread may change it at any time. */
 #define ROWS(N)                                                                                                     \
@@ -19,9 +13,7 @@ static inline UINDEX FN(bound)(npy_intp length)
         FN(Vector) sum[N] = {{0}};                                                                                  \
         for (npy_intp k = start; k < end; k++) {                                                                    \
             const UINDEX c = THN_ONCE(UINDEX, indices + k);                                                         \
-            if (__builtin_expect(c >= bound, 0)) {                                                                  \
-                return -1;                                                                                          \
-            }                                                                                                       \
+            THN_NEED(__builtin_expect(c < bound, 1));                                                               \
             const FN(Vector) *row = (const FN(Vector) *)(b + (npy_intp)c * w->b_row + q * item);                    \
             if (k + AHEAD < stored) {                                                                               \
                 const size_t next = (size_t)b + (size_t)indices[k + AHEAD] * (size_t)w->b_row + (size_t)(q * item); \
@@ -45,15 +37,13 @@ TARGET static int FN(csr_matrix)(const void *what, npy_intp r0, npy_intp r1)
     const T *data = w->s.data;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
     const npy_intp item = sizeof(T), p = w->columns, stored = w->s.stored;
-    const UINDEX bound = FN(bound)(w->s.length);
+    const UINDEX bound = THN_BOUND(w->s.length);
     const char *b = w->b;
     for (npy_intp i = r0; i < r1; i++) {
         const npy_intp start = indptr[i], end = indptr[i + 1];
         char *y = w->y + i * w->y_row;
         npy_intp q = 0;
-        if (!thn_sparse_within(&w->s, start, end)) {
-            return -1;
-        }
+        THN_NEED(thn_sparse_within(&w->s, start, end));
         ROWS(8)
         ROWS(4)
         ROWS(2)
@@ -62,9 +52,7 @@ TARGET static int FN(csr_matrix)(const void *what, npy_intp r0, npy_intp r1)
             T sum = 0;
             for (npy_intp k = start; k < end; k++) {
                 const UINDEX c = THN_ONCE(UINDEX, indices + k);
-                if (__builtin_expect(c >= bound, 0)) {
-                    return -1;
-                }
+                THN_NEED(__builtin_expect(c < bound, 1));
                 sum += data[k] * *(const T *)(b + (npy_intp)c * w->b_row + q * item);
             }
             *(T *)(y + q * item) = sum;
@@ -73,57 +61,22 @@ TARGET static int FN(csr_matrix)(const void *what, npy_intp r0, npy_intp r1)
     return 0;
 }
 
-/* Rows [r0, r1) of a csr matrix times one column, X(i) its elements. */
-#define LONG_ROWS(X)                                                                                                   \
-    for (npy_intp i = r0; i < r1; i++) {                                                                            \
-        const npy_intp end = indptr[i + 1];                                                                         \
-        npy_intp k = indptr[i];                                                                                     \
-        if (!thn_sparse_within(&w->s, k, end)) {                                                                    \
-            return -1;                                                                                              \
-        }                                                                                                           \
-        T even = 0, odd = 0;                                                                                        \
-        for (; k + 1 < end; k += 2) {                                                                               \
-            const UINDEX c = THN_ONCE(UINDEX, indices + k), d = THN_ONCE(UINDEX, indices + k + 1);                  \
-            if (c >= bound || d >= bound) {                                                                         \
-                return -1;                                                                                          \
-            }                                                                                                       \
-            even += data[k] * X(c);                                                                                 \
-            odd += data[k + 1] * X(d);                                                                              \
-        }                                                                                                           \
-        if (k < end) {                                                                                              \
-            const UINDEX c = THN_ONCE(UINDEX, indices + k);                                                         \
-            if (c >= bound) {                                                                                       \
-                return -1;                                                                                          \
-            }                                                                                                       \
-            even += data[k] * X(c);                                                                                 \
-        }                                                                                                           \
-        *(T *)(y + i * w->y_row) = even + odd;                                                                      \
-    }
-#define DENSE(c) ((const T *)b)[c]
-#define STRIDED(c) (*(const T *)(b + (npy_intp)(c) * w->b_row))
-
 /* Of rows that are not so short the simplest loop is the fastest, up to some length: of narrow numbers, whose check costs nothing,
  * and without fused operations, each of which would wait for the one before with its product, too. */
 static int FN(rows_one_by_one)(const ThnProduct *w, npy_intp r0, npy_intp r1, const char *b, char *y)
 {
     const T *data = w->s.data, *x = (const T *)b;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
-    const UINDEX bound = FN(bound)(w->s.length), stored = (UINDEX)w->s.stored;
+    const UINDEX bound = THN_BOUND(w->s.length), stored = (UINDEX)w->s.stored;
     INDEX k = indptr[r0];
-    if ((UINDEX)k > stored) {
-        return -1;
-    }
+    THN_NEED((UINDEX)k <= stored);
     for (npy_intp i = r0; i < r1; i++) {
         const INDEX end = indptr[i + 1];
         T sum = 0;
-        if (__builtin_expect((UINDEX)end > stored, 0)) {
-            return -1; /* another thread changed the matrix */
-        }
+        THN_NEED(__builtin_expect((UINDEX)end <= stored, 1)); /* another thread changed the matrix */
         for (; k < end; k++) {
             const UINDEX c = THN_ONCE(UINDEX, indices + k);
-            if (__builtin_expect(c >= bound, 0)) {
-                return -1;
-            }
+            THN_NEED(__builtin_expect(c < bound, 1));
             sum += data[k] * x[c];
         }
         k = end;
@@ -132,17 +85,37 @@ static int FN(rows_one_by_one)(const ThnProduct *w, npy_intp r0, npy_intp r1, co
     return 0;
 }
 
-TARGET static int FN(long_rows)(const ThnProduct *w, npy_intp r0, npy_intp r1, const char *b, char *y)
+/* Rows [r0, r1) of a csr matrix times one column, whose elements are `step` bytes apart. */
+TARGET static inline __attribute__((always_inline)) int FN(rows_of)(const ThnProduct *w, npy_intp r0, npy_intp r1, const char *b, char *y,
+                                                                    const npy_intp step)
 {
     const T *data = w->s.data;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
-    const UINDEX bound = FN(bound)(w->s.length);
-    if (w->b_row == sizeof(T)) {
-        LONG_ROWS(DENSE)
-    } else {
-        LONG_ROWS(STRIDED)
+    const UINDEX bound = THN_BOUND(w->s.length);
+    for (npy_intp i = r0; i < r1; i++) {
+        const npy_intp end = indptr[i + 1];
+        npy_intp k = indptr[i];
+        THN_TRY(thn_sparse_within(&w->s, k, end) ? 0 : -1);
+        T even = 0, odd = 0;
+        for (; k + 1 < end; k += 2) {
+            const UINDEX c = THN_ONCE(UINDEX, indices + k), d = THN_ONCE(UINDEX, indices + k + 1);
+            THN_TRY(c < bound && d < bound ? 0 : -1);
+            even += data[k] * *(const T *)(b + (npy_intp)c * step);
+            odd += data[k + 1] * *(const T *)(b + (npy_intp)d * step);
+        }
+        if (k < end) {
+            const UINDEX c = THN_ONCE(UINDEX, indices + k);
+            THN_TRY(c < bound ? 0 : -1);
+            even += data[k] * *(const T *)(b + (npy_intp)c * step);
+        }
+        *(T *)(y + i * w->y_row) = even + odd;
     }
     return 0;
+}
+
+TARGET static int FN(long_rows)(const ThnProduct *w, npy_intp r0, npy_intp r1, const char *b, char *y)
+{
+    return w->b_row == sizeof(T) ? FN(rows_of)(w, r0, r1, b, y, sizeof(T)) : FN(rows_of)(w, r0, r1, b, y, w->b_row);
 }
 
 /* 16 elements that keep another, and 16 that drop it. */
@@ -193,9 +166,7 @@ TARGET static inline int FN(products_of)(const T *data, const INDEX *indices, np
     for (; k + 4 <= n; k += 4) {
         const UINDEX c[4] = {THN_ONCE(UINDEX, indices + k), THN_ONCE(UINDEX, indices + k + 1), THN_ONCE(UINDEX, indices + k + 2),
                              THN_ONCE(UINDEX, indices + k + 3)};
-        if (__builtin_expect((c[0] >= bound) | (c[1] >= bound) | (c[2] >= bound) | (c[3] >= bound), 0)) {
-            return -1;
-        }
+        THN_NEED(__builtin_expect((c[0] < bound) & (c[1] < bound) & (c[2] < bound) & (c[3] < bound), 1));
         const T at[4] = {x[c[0]], x[c[1]], x[c[2]], x[c[3]]};
         for (int j = 0; j < 4; j++) {
             products[k + j] = data[k + j] * at[j];
@@ -203,9 +174,7 @@ TARGET static inline int FN(products_of)(const T *data, const INDEX *indices, np
     }
     for (; k < n; k++) {
         const UINDEX c = THN_ONCE(UINDEX, indices + k);
-        if (c >= bound) {
-            return -1;
-        }
+        THN_NEED(c < bound);
         products[k] = data[k] * x[c];
     }
     return 0;
@@ -217,23 +186,17 @@ TARGET static int FN(short_rows)(const ThnProduct *w, npy_intp r0, npy_intp r1, 
 {
     const INDEX *indptr = w->s.indptr;
     const T *x = (const T *)b;
-    const UINDEX bound = FN(bound)(w->s.length);
+    const UINDEX bound = THN_BOUND(w->s.length);
     T products[ROOM + 16];
     for (npy_intp i = r0; i < r1;) {
         const npy_intp end = i + RUN < r1 ? i + RUN : r1, start = indptr[i], n = indptr[end] - start;
-        if (!thn_sparse_within(&w->s, start, start + n)) {
-            return -1;
-        }
+        THN_NEED(thn_sparse_within(&w->s, start, start + n));
         if (n > ROOM) {
-            if (FN(long_rows)(w, i, end, b, y) < 0) {
-                return -1;
-            }
+            THN_TRY(FN(long_rows)(w, i, end, b, y));
             i = end;
             continue;
         }
-        if (FN(products_of)((const T *)w->s.data + start, (const INDEX *)w->s.indices + start, n, x, bound, products) < 0) {
-            return -1;
-        }
+        THN_TRY(FN(products_of)((const T *)w->s.data + start, (const INDEX *)w->s.indices + start, n, x, bound, products));
         npy_intp at = 0;
         memset(products + n, 0, 16 * sizeof(T)); /* what sums read beyond the last row */
         for (; i < end; i += LANES) {
@@ -242,9 +205,7 @@ TARGET static int FN(short_rows)(const ThnProduct *w, npy_intp r0, npy_intp r1, 
 #pragma GCC unroll 4
             for (int j = 0; j < LANES; j++) {
                 const npy_intp count = j < rows ? (npy_intp)THN_ONCE(INDEX, indptr + i + j + 1) - start - at : 0;
-                if ((npy_uintp)count > (npy_uintp)(n - at)) {
-                    return -1; /* another thread changed the matrix */
-                }
+                THN_NEED((npy_uintp)count <= (npy_uintp)(n - at)); /* another thread changed the matrix */
                 sums[j] = FN(sum_of)(products + at, count);
                 at += count;
             }
@@ -278,59 +239,52 @@ TARGET static int FN(csr_vectors)(const void *what, npy_intp r0, npy_intp r1)
     return r;
 }
 
-/* Lines [l0, l1) of a csc matrix times one column; Y(i) are elements of the result. */
-#define SCATTER(Y)                                                                                                  \
-    for (npy_intp i = 0; i < w->s.length; i++) {                                                                    \
-        Y(i) = 0;                                                                                                   \
-    }                                                                                                               \
-    INDEX k = indptr[l0];                                                                                           \
-    if ((UINDEX)k > stored) {                                                                                       \
-        return -1;                                                                                                  \
-    }                                                                                                               \
-    for (npy_intp line = l0; line < l1; line++) {                                                                   \
-        const T x = *(const T *)(b + line * w->b_row);                                                              \
-        const INDEX end = indptr[line + 1];                                                                         \
-        if (__builtin_expect((UINDEX)end > stored, 0)) {                                                            \
-            return -1; /* another thread changed the matrix */                                                      \
-        }                                                                                                           \
-        for (; k < end; k++) {                                                                                      \
-            const UINDEX i = THN_ONCE(UINDEX, indices + k);                                                         \
-            if (__builtin_expect(i >= bound, 0)) {                                                                  \
-                return -1;                                                                                          \
-            }                                                                                                       \
-            Y(i) += data[k] * x;                                                                                    \
-        }                                                                                                           \
-        k = end;                                                                                                    \
+/* Lines [l0, l1) of a csc matrix times one column; elements of the result are `step` bytes apart. */
+static inline __attribute__((always_inline)) int FN(scatter_to)(const ThnProduct *w, npy_intp l0, npy_intp l1, const char *b,
+                                                                char *restrict y, const npy_intp step)
+{
+    const T *restrict data = w->s.data;
+    const INDEX *restrict indices = w->s.indices, *restrict indptr = w->s.indptr;
+    const UINDEX bound = THN_BOUND(w->s.length), stored = (UINDEX)w->s.stored;
+    INDEX k = indptr[l0];
+    for (npy_intp i = 0; i < w->s.length; i++) {
+        *(T *)(y + i * step) = 0;
     }
-#define DENSE_Y(i) to[i]
-#define STRIDED_Y(i) (*(T *)(y + (npy_intp)(i) * y_row))
+    THN_TRY((UINDEX)k <= stored ? 0 : -1);
+    for (npy_intp line = l0; line < l1; line++) {
+        const T x = *(const T *)(b + line * w->b_row);
+        const INDEX end = indptr[line + 1];
+        THN_TRY((UINDEX)end <= stored ? 0 : -1); /* another thread changed the matrix */
+        for (; k < end; k++) {
+            const UINDEX i = THN_ONCE(UINDEX, indices + k);
+            THN_NEED(__builtin_expect(i < bound, 1));
+            *(T *)(y + (npy_intp)i * step) += data[k] * x;
+        }
+        k = end;
+    }
+    return 0;
+}
 
 /* The same a few short lines at a time, see short_rows: the element of each line stands beside its values first. */
 TARGET static int FN(short_columns)(const ThnProduct *w, npy_intp l0, npy_intp l1, const char *b, T *y)
 {
     const INDEX *indptr = w->s.indptr;
-    const UINDEX bound = FN(bound)(w->s.length);
+    const UINDEX bound = THN_BOUND(w->s.length);
     T products[ROOM + 16];
     memset(y, 0, (size_t)w->s.length * sizeof(T));
     for (npy_intp line = l0; line < l1;) {
         const npy_intp end = line + RUN < l1 ? line + RUN : l1, start = indptr[line], n = indptr[end] - start;
-        if (!thn_sparse_within(&w->s, start, start + n)) {
-            return -1;
-        }
+        THN_NEED(thn_sparse_within(&w->s, start, start + n));
         const T *data = (const T *)w->s.data + start;
         const INDEX *indices = (const INDEX *)w->s.indices + start;
         for (; line < end; line++) {
             const T x = *(const T *)(b + line * w->b_row);
             const npy_intp at = indptr[line] - start, count = indptr[line + 1] - start - at;
-            if ((npy_uintp)at > (npy_uintp)n || (npy_uintp)count > (npy_uintp)(n - at)) {
-                return -1; /* another thread changed the matrix */
-            }
+            THN_NEED((npy_uintp)at <= (npy_uintp)n && (npy_uintp)count <= (npy_uintp)(n - at)); /* another thread changed the matrix */
             if (n > ROOM) {
                 for (npy_intp k = at; k < at + count; k++) {
                     const UINDEX i = THN_ONCE(UINDEX, indices + k);
-                    if (i >= bound) {
-                        return -1;
-                    }
+                    THN_NEED(i < bound);
                     y[i] += data[k] * x;
                 }
                 continue;
@@ -348,27 +302,17 @@ TARGET static int FN(short_columns)(const ThnProduct *w, npy_intp l0, npy_intp l
         }
         for (npy_intp k = 0; n <= ROOM && k < n; k++) {
             const UINDEX i = THN_ONCE(UINDEX, indices + k);
-            if (__builtin_expect(i >= bound, 0)) {
-                return -1;
-            }
+            THN_NEED(__builtin_expect(i < bound, 1));
             y[i] += products[k];
         }
     }
     return 0;
 }
 
+/* Not of fused operations, as rows_one_by_one. */
 static int FN(scatter)(const ThnProduct *w, npy_intp l0, npy_intp l1, const char *b, char *y, npy_intp y_row)
 {
-    const T *restrict data = w->s.data;
-    const INDEX *restrict indices = w->s.indices, *restrict indptr = w->s.indptr;
-    const UINDEX bound = FN(bound)(w->s.length), stored = (UINDEX)w->s.stored;
-    T *restrict to = (T *)y;
-    if (y_row == sizeof(T)) {
-        SCATTER(DENSE_Y)
-    } else {
-        SCATTER(STRIDED_Y)
-    }
-    return 0;
+    return y_row == sizeof(T) ? FN(scatter_to)(w, l0, l1, b, y, sizeof(T)) : FN(scatter_to)(w, l0, l1, b, y, y_row);
 }
 
 TARGET static int FN(csc_vector)(const ThnProduct *w, npy_intp l0, npy_intp l1, const char *b, char *y, npy_intp y_row)
@@ -377,26 +321,11 @@ TARGET static int FN(csc_vector)(const ThnProduct *w, npy_intp l0, npy_intp l1, 
     return few ? FN(short_columns)(w, l0, l1, b, (T *)y) : FN(scatter)(w, l0, l1, b, y, y_row);
 }
 
-/* Adds `n` contiguous elements to others. */
-TARGET static void FN(add_to)(char *y, npy_intp y_row, const char *from, npy_intp n)
-{
-    const T *x = (const T *)from;
-    if (y_row == sizeof(T)) {
-        for (npy_intp i = 0; i < n; i++) {
-            ((T *)y)[i] += x[i];
-        }
-    } else {
-        for (npy_intp i = 0; i < n; i++) {
-            STRIDED_Y(i) += x[i];
-        }
-    }
-}
-
 /* For the values of lines [l0, l1) the products of the rows of `a` and `b` that their places name, C contiguous. */
 TARGET static int FN(dot_at)(const void *what, npy_intp l0, npy_intp l1)
 {
     const ThnSampled *w = what;
-    const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
+    const INDEX *indices = w->s.indices;
     const npy_intp p = w->depth, stored = w->s.stored;
     T *out = (T *)w->out;
     for (npy_intp line = l0; line < l1; line++) {
@@ -436,9 +365,3 @@ TARGET static int FN(dot_at)(const void *what, npy_intp l0, npy_intp l1)
 
 #undef LANES
 #undef ROWS
-#undef LONG_ROWS
-#undef DENSE
-#undef STRIDED
-#undef SCATTER
-#undef DENSE_Y
-#undef STRIDED_Y

@@ -1,86 +1,53 @@
-/* Sparse matrices by their parts: sums and products of two, dense matrices of them and with them, sums of their values, other
- * formats, lines. Integers are taken by their size: sums and products are the same modulo its power of two. */
+/* Matrices that are made of others: parts of their lines are filled one by one, each as far as it goes, and put together then. Integers
+ * are taken by their size: sums and products are the same modulo its power of two. */
 #include "sparse_parts.h"
 #include "plan.h"
 #include "pool.h"
 #include "threads.h"
 
 #include <complex.h>
-#include <stdatomic.h>
+#include <stdlib.h>
 
 /* More lines or values are in no memory; their bytes can be computed. */
 #define MOST_LINES ((npy_intp)1 << 46)
+#define MOST_SUMS ((size_t)1 << 40)  /* for which sums are kept in a product of two; more are in no memory */
+#define LONG_LINES ((size_t)1 << 26) /* bytes of them */
 
 typedef struct {
-    ThnPlaces a, b;
-    char *to; /* of values_of */
-} Merge;
-
-typedef struct {
-    const char *from;
-    npy_intp lines, length, of_line, of_index;
-} Dense;
-
-typedef struct {
-    ThnPlaces s;
+    ThnSparse s;
     int sort, drop, add; /* add: sorted values of one place */
 } Tidied;
 
-typedef struct {
-    ThnPlaces s;
-    char *to;
-    npy_intp of_line, of_index; /* of a dense matrix */
-} Added;
-
-typedef struct {
-    ThnPlaces s;
-    const char *from;
-    npy_intp of_line, of_index;
-    char *to;
-} Gathered;
+#define TIMES_OF(SUFFIX, T, PRODUCT)               \
+    static inline T times_of##SUFFIX(T x, T y)     \
+    {                                              \
+        return PRODUCT;                            \
+    }
+TIMES_OF(_u1, uint8_t, (uint8_t)(1u * x * y))
+TIMES_OF(_u2, uint16_t, (uint16_t)(1u * x * y))
+TIMES_OF(_u4, uint32_t, x * y)
+TIMES_OF(_u8, uint64_t, x * y)
+TIMES_OF(_f4, float, x * y)
+TIMES_OF(_f8, double, x * y)
+/* As NumPy multiplies: infinities are not looked for. */
+TIMES_OF(_c8, float complex, __builtin_complex(crealf(x) * crealf(y) - cimagf(x) * cimagf(y), crealf(x) * cimagf(y) + cimagf(x) * crealf(y)))
+TIMES_OF(_c16, double complex, __builtin_complex(creal(x) * creal(y) - cimag(x) * cimag(y), creal(x) * cimag(y) + cimag(x) * creal(y)))
 
 #define INDEXED "sparse_parts_loops.h"
 #include "for_values.h"
 
-typedef struct {
-    int (*increases)(const ThnPlaces *);
-    ThnFilling merge_add, merge_multiply, from_dense, tidy;
-    ThnOfLines values_of, values_at, add_dense, sum_lines;
-    int (*sum_indices)(const ThnPlaces *, char *);
-    int (*turn)(const ThnPlaces *, ThnSparseMade *);
-    int (*stack)(const ThnPlaces *, int, int, ThnSparseMade *);
-    int index, item;
-} Loops;
-
 #define OF(end)                                                                                                           \
-    {increases##end, merge_add##end, merge_multiply##end, from_dense##end, tidy##end, values_of##end, values_at##end,     \
-     add_dense##end, sum_lines##end, sum_indices##end, turn##end, stack##end, index_bytes##end, value_bytes##end}
-static const Loops all_loops[][2] = FOR_VALUES(OF);
+    {product##end, dot_at##end, values_of##end, values_at##end, add_dense##end, sum_lines##end, merge_add##end,           \
+     merge_multiply##end, from_dense##end, tidy##end, times##end, increases##end, sum_indices##end, turn##end, stack##end}
 
-static const Loops *loops_for(int typenum, int item, int wide)
+const ThnSparseLoops *thn_sparse_loops(const ThnSparse *s)
 {
-    return &all_loops[thn_sparse_type(typenum, item)][wide];
+    static const ThnSparseLoops all[][2] = FOR_VALUES(OF);
+    const int t = s->typenum, by_size[] = {[1] = 0, [2] = 1, [4] = 2, [8] = 3, [16] = 7};
+    return &all[t == NPY_FLOAT ? 4 : t == NPY_DOUBLE ? 5 : t == NPY_CFLOAT ? 6 : by_size[s->item]][s->wide];
 }
 
-/* Of values that are moved as they are. */
-static const Loops *moving_loops(int item, int wide)
-{
-    return loops_for(item == 16 ? NPY_CDOUBLE : NPY_INT64, item, wide);
-}
-
-int thn_sparse_type(int typenum, int item)
-{
-    return typenum == NPY_FLOAT ? 4 : typenum == NPY_DOUBLE ? 5 : typenum == NPY_CFLOAT ? 6 : typenum == NPY_CDOUBLE ? 7
-           : item == 1 ? 0 : item == 2 ? 1 : item == 4 ? 2 : 3;
-}
-
-int thn_sparse_dtype(int typenum)
-{
-    return typenum == NPY_FLOAT || typenum == NPY_DOUBLE || typenum == NPY_CFLOAT || typenum == NPY_CDOUBLE
-           || PyTypeNum_ISINTEGER(typenum);
-}
-
-npy_intp thn_sparse_part(const ThnPlaces *a, const ThnPlaces *b, npy_intp part, npy_intp parts)
+npy_intp thn_sparse_part(const ThnSparse *a, const ThnSparse *b, npy_intp part, npy_intp parts)
 {
     const double all = (double)(a->stored + a->lines + (b ? b->stored : 0)), want = all * (double)part / (double)parts;
     npy_intp low = 0, high = a->lines;
@@ -99,64 +66,67 @@ npy_intp thn_sparse_part(const ThnPlaces *a, const ThnPlaces *b, npy_intp part, 
     return low;
 }
 
-void thn_sparse_made_free(ThnSparseMade *m)
+void thn_sparse_free(ThnSparse *made)
 {
-    thn_pool_free(m->data);
-    thn_pool_free(m->indices);
-    thn_pool_free(m->indptr);
-    *m = (ThnSparseMade){0};
+    thn_pool_free(made->data);
+    thn_pool_free(made->indices);
+    thn_pool_free(made->indptr);
+    *made = (ThnSparse){0};
 }
 
-/* Memory for a matrix of so many values; 0, or -2. */
-static int made_alloc(ThnSparseMade *m, npy_intp lines, npy_intp stored, int wide, int item)
+int thn_sparse_alloc(ThnSparse *to, const ThnSparse *like, npy_intp lines, npy_intp length, npy_intp stored)
 {
-    const size_t index = wide ? 8 : 4;
-    if (lines >= MOST_LINES || stored >= MOST_LINES) {
-        *m = (ThnSparseMade){0};
-        return -2;
+    const size_t index = like->wide ? 8 : 4;
+    *to = (ThnSparse){.lines = lines, .length = length, .stored = stored, .csc = like->csc, .wide = like->wide,
+                      .typenum = like->typenum, .item = like->item};
+    if (lines < MOST_LINES && stored < MOST_LINES) {
+        to->data = thn_pool_alloc((size_t)(stored + 1) * (size_t)like->item);
+        to->indices = thn_pool_alloc((size_t)(stored + 1) * index);
+        to->indptr = thn_pool_alloc((size_t)(lines + 2) * index); /* one more than there are, for where lines end while they are filled */
     }
-    *m = (ThnSparseMade){.lines = lines, .stored = stored, .wide = wide};
-    m->data = thn_pool_alloc((size_t)(stored ? stored : 1) * (size_t)item);
-    m->indices = thn_pool_alloc((size_t)(stored ? stored : 1) * index);
-    m->indptr = thn_pool_alloc((size_t)(lines + 2) * index); /* one more than there are, for where lines end while they are filled */
-    if (!m->data || !m->indices || !m->indptr) {
-        thn_sparse_made_free(m);
-        return -2;
-    }
-    return 0;
+    return to->data && to->indices && to->indptr ? 0 : -2;
 }
 
-/* ---- parts of lines that are filled one by one, each as far as it goes, and then put together */
+/* Part k are lines [lines[k], lines[k + 1]), and it has room[k + 1] - room[k] values at most. */
+typedef struct {
+    ThnFilling fill;
+    const void *what;
+    ThnSparse *to, full; /* full: where part k is filled from room[k] on; without memory they are counted */
+    npy_intp parts, lines[THN_MOST_PARTS + 1], room[THN_MOST_PARTS + 1], found[THN_MOST_PARTS + 1];
+    atomic_int failed;
+} Filled;
 
 static void fill_task(void *ctx, long task)
 {
-    ThnFilled *k = ctx;
-    const npy_intp at = k->room[task];
-    char *ends = k->to->indptr;
-    const npy_intp n = k->fill(k->what, k->lines[task], k->lines[task + 1], k->data ? k->data + at * k->item : NULL,
-                               k->data ? k->indices + at * k->index : NULL, ends ? ends + k->index : NULL, k->room[task + 1] - at);
+    Filled *k = ctx;
+    const ThnSparse *s = &k->full;
+    const npy_intp at = k->room[task], index = thn_sparse_index(s);
+    char *data = s->data, *indices = s->indices, *indptr = s->indptr;
+    const npy_intp n = k->fill(k->what, k->lines[task], k->lines[task + 1], data ? data + at * s->item : NULL,
+                               data ? indices + at * index : NULL, data ? indptr + index : NULL, k->room[task + 1] - at);
     k->found[task] = n;
     if (n < 0) {
         k->failed = (int)n;
     }
 }
 
-/* Moves a part to its place, `room` says where that is. */
+/* Moves a part to its place. */
 static void gather_task(void *ctx, long task)
 {
-    ThnFilled *k = ctx;
-    const npy_intp from = k->room[task], to = k->found[task], n = k->found[task + 1] - to;
-    if (k->data != k->to->data) {
-        memcpy(k->to->data + to * k->item, k->data + from * k->item, (size_t)(n * k->item));
-        memcpy(k->to->indices + to * k->index, k->indices + from * k->index, (size_t)(n * k->index));
+    const Filled *k = ctx;
+    const ThnSparse *s = &k->full, *to = k->to;
+    const npy_intp from = k->room[task], at = k->found[task], n = k->found[task + 1] - at, index = thn_sparse_index(s);
+    if (s->data != to->data) {
+        memcpy((char *)to->data + at * s->item, (char *)s->data + from * s->item, (size_t)(n * s->item));
+        memcpy((char *)to->indices + at * index, (char *)s->indices + from * index, (size_t)(n * index));
     }
-    for (npy_intp line = k->lines[task]; to && line < k->lines[task + 1]; line++) {
-        thn_sparse_set(k->to->indptr, k->index == 8, line + 1, thn_sparse_number(k->to->indptr, k->index == 8, line + 1) + to);
+    for (npy_intp line = k->lines[task]; at && line < k->lines[task + 1]; line++) {
+        thn_sparse_set(to->indptr, s->wide, line + 1, thn_sparse_number(to->indptr, s->wide, line + 1) + at);
     }
 }
 
 /* found[k]: where part k begins among all. */
-static npy_intp add_up(ThnFilled *k)
+static npy_intp add_up(Filled *k)
 {
     npy_intp all = 0;
     for (npy_intp part = 0; part < k->parts; part++) {
@@ -168,300 +138,216 @@ static npy_intp add_up(ThnFilled *k)
     return all;
 }
 
-int thn_sparse_filled(ThnFilled *k)
+/* Makes k->to, of lines so long, with the types of `like`. */
+static int filled(Filled *k, const ThnSparse *like, npy_intp length)
 {
-    ThnSparseMade *to = k->to;
-    const npy_intp lines = k->lines[k->parts], room = k->room[k->parts] + 1;
-    *to = (ThnSparseMade){.lines = lines, .wide = k->index == 8};
+    ThnSparse *to = k->to;
+    const npy_intp room = k->room[k->parts];
     for (npy_intp part = 0; part < k->parts; part++) {
         if (k->room[part] < 0 || k->room[part] > k->room[part + 1] || k->lines[part] > k->lines[part + 1]) {
             return -1; /* another thread changed the matrix that they were read from */
         }
     }
-    if (lines >= MOST_LINES || room >= MOST_LINES) {
+    if (thn_sparse_alloc(to, like, k->lines[k->parts], length, room) < 0) {
         return -2;
     }
-    to->indptr = thn_pool_alloc((size_t)((lines + 1) * k->index));
-    k->data = thn_pool_alloc((size_t)(room * k->item));
-    k->indices = thn_pool_alloc((size_t)(room * k->index));
-    int r = to->indptr && k->data && k->indices ? 0 : -2;
-    if (r == 0) {
-        memset(to->indptr, 0, (size_t)k->index);
-        k->failed = 0;
-        thn_parallel((long)k->parts, fill_task, k);
-        r = k->failed;
+    k->full = *to;
+    memset(to->indptr, 0, (size_t)thn_sparse_index(to));
+    thn_parallel((long)k->parts, fill_task, k);
+    if (k->failed) {
+        return k->failed;
     }
-    if (r == 0) {
-        to->stored = add_up(k);
-        if (to->stored + to->stored / 4 + 512 >= room && k->parts == 1) {
-            /* What was filled is about what is needed. */
-            to->data = k->data;
-            to->indices = k->indices;
-            return 0;
-        }
-        to->data = thn_pool_alloc((size_t)((to->stored + 1) * k->item));
-        to->indices = thn_pool_alloc((size_t)((to->stored + 1) * k->index));
-        r = to->data && to->indices ? 0 : -2;
+    to->stored = add_up(k);
+    /* Unless what was filled is about what is needed. */
+    const int move = to->stored != room && (k->parts > 1 || to->stored + to->stored / 4 + 512 < room);
+    if (move) {
+        to->data = thn_pool_alloc((size_t)((to->stored + 1) * to->item));
+        to->indices = thn_pool_alloc((size_t)((to->stored + 1) * thn_sparse_index(to)));
     }
-    if (r == 0) {
+    if (to->data && to->indices) {
         thn_parallel((long)k->parts, gather_task, k);
-    } else {
-        thn_sparse_made_free(to);
     }
-    thn_pool_free(k->data);
-    thn_pool_free(k->indices);
-    return r;
+    if (move) {
+        thn_pool_free(k->full.data);
+        thn_pool_free(k->full.indices);
+    }
+    return to->data && to->indices ? 0 : -2;
 }
 
-static int merged(const ThnPlaces *a, const ThnPlaces *b, const Loops *loops, int multiply, ThnSparseMade *to)
+/* By parts of lines of `a`, each of which has as many values at most as it and `b` (NULL: none) have there. The result is the same for any
+ * number of parts; one needs not be put together. */
+static int filled_by(ThnFilling fill, const void *what, const ThnSparse *a, const ThnSparse *b, double work, ThnSparse *to)
 {
-    const Merge what = {*a, *b, NULL};
-    ThnFilled k = {.index = loops->index, .item = loops->item, .what = &what, .to = to};
-    k.fill = multiply ? loops->merge_multiply : loops->merge_add;
-    /* The result is the same for any number of parts; one needs not be put together. */
-    k.parts = thn_get_threads() > 1 ? thn_worth(3.0 * (double)(a->stored + b->stored) + 2.0 * (double)a->lines, THN_MOST_PARTS) : 1;
+    Filled k = {.fill = fill, .what = what, .to = to, .parts = thn_get_threads() > 1 ? thn_worth(work, THN_MOST_PARTS) : 1};
     for (npy_intp part = 0; part <= k.parts; part++) {
         const npy_intp line = k.lines[part] = thn_sparse_part(a, b, part, k.parts);
-        k.room[part] = thn_sparse_pointer(a, line) + (multiply ? 0 : thn_sparse_pointer(b, line));
+        k.room[part] = thn_sparse_pointer(a, line) + (b ? thn_sparse_pointer(b, line) : 0);
     }
-    return thn_sparse_filled(&k);
+    return filled(&k, a, a->length);
 }
 
-static int tidied(const Tidied *what, const Loops *loops, ThnSparseMade *to)
+static int tidied(const ThnSparse *s, int sort, int drop, int add, ThnSparse *to)
 {
-    const ThnPlaces *s = &what->s;
-    ThnFilled k = {.index = loops->index, .item = loops->item, .what = what, .to = to, .fill = loops->tidy};
-    k.parts = thn_worth((what->sort ? 8.0 : 2.0) * (double)s->stored + (double)s->lines, THN_MOST_PARTS);
-    for (npy_intp part = 0; part <= k.parts; part++) {
-        k.lines[part] = thn_sparse_part(s, NULL, part, k.parts);
-        k.room[part] = thn_sparse_pointer(s, k.lines[part]);
-    }
-    return thn_sparse_filled(&k);
+    const Tidied what = {*s, sort, drop, add};
+    const double work = (sort ? 8.0 : 2.0) * (double)s->stored + (double)s->lines;
+    return filled_by(thn_sparse_loops(s)->tidy, &what, s, NULL, work, to);
 }
 
-/* `s` with increasing indices, over the memory of `made`. */
-static int made_canonical(ThnPlaces *s, const Loops *loops, ThnSparseMade *made)
+int thn_sparse_tidy(const ThnSparse *s, int sort, int drop, ThnSparse *to)
 {
-    const Tidied what = {*s, .sort = 1, .add = 1};
-    int r = loops->increases(s);
+    return tidied(s, sort, drop, 0, to);
+}
+
+int thn_sparse_canonical(ThnSparse *s, ThnSparse *made)
+{
+    int r = thn_sparse_loops(s)->increases(s);
     if (r == 0) {
-        r = tidied(&what, loops, made);
-        *s = r < 0 ? *s : thn_sparse_of(made, s->length);
+        r = tidied(s, 1, 0, 1, made);
+        *s = *made;
     }
     return r < 0 ? r : 0;
 }
 
-int thn_sparse_merge(const ThnPlaces *a, const ThnPlaces *b, int typenum, int item, int multiply, ThnSparseMade *to)
+static int merged(const ThnTwo *w, int multiply, ThnSparse *to)
 {
-    const Loops *loops = loops_for(typenum, item, a->wide);
-    int r = merged(a, b, loops, multiply, to);
+    const ThnSparseLoops *loops = thn_sparse_loops(&w->a);
+    const double work = 3.0 * (double)(w->a.stored + w->b.stored) + 2.0 * (double)w->a.lines;
+    return filled_by(multiply ? loops->merge_multiply : loops->merge_add, w, &w->a, multiply ? NULL : &w->b, work, to);
+}
+
+int thn_sparse_merge(const ThnSparse *a, const ThnSparse *b, int multiply, ThnSparse *to)
+{
+    THN_MADE ThnSparse made_a = {0}, made_b = {0};
+    ThnTwo what = {*a, *b, NULL};
+    int r = merged(&what, multiply, to);
     if (r == -1) {
-        ThnSparseMade made_a = {0}, made_b = {0};
-        ThnPlaces x = *a, y = *b;
-        r = made_canonical(&x, loops, &made_a);
-        r = r < 0 ? r : made_canonical(&y, loops, &made_b);
-        r = r < 0 ? r : merged(&x, &y, loops, multiply, to);
-        thn_sparse_made_free(&made_a);
-        thn_sparse_made_free(&made_b);
+        thn_sparse_free(to);
+        r = thn_sparse_canonical(&what.a, &made_a);
+        r = r < 0 ? r : thn_sparse_canonical(&what.b, &made_b);
+        r = r < 0 ? r : merged(&what, multiply, to);
     }
     return r;
 }
 
-int thn_sparse_tidy(const ThnPlaces *s, int typenum, int item, int sort, int drop, ThnSparseMade *to)
+int thn_sparse_from_dense(char *dense, const npy_intp *strides, ThnSparse *to)
 {
-    const Tidied what = {*s, sort, drop, 0};
-    return tidied(&what, loops_for(typenum, item, s->wide), to);
-}
-
-int thn_sparse_values_of(const ThnPlaces *x, const ThnPlaces *y, int typenum, int item, char *to)
-{
-    const size_t index = x->wide ? 8 : 4;
-    if (x->stored == y->stored && memcmp(x->indptr, y->indptr, index * (size_t)(x->lines + 1)) == 0
-        && memcmp(x->indices, y->indices, index * (size_t)x->stored) == 0) {
-        /* A gradient with respect to the values that are stored, one by one, also where several have one place. */
-        thn_sparse_copy(to, y->data, x->stored * item);
-        return 0;
-    }
-    const Loops *loops = loops_for(typenum, item, x->wide);
-    ThnSparseMade made = {0};
-    Merge what = {*x, *y, to};
-    int r = made_canonical(&what.b, loops, &made);
-    r = r < 0 ? r : thn_sparse_by_lines(&what, loops->values_of, 3.0 * (double)x->stored + (double)y->stored);
-    thn_sparse_made_free(&made);
-    return r;
-}
-
-int thn_sparse_values_at(const ThnPlaces *s, int item, const char *y, const npy_intp *strides, char *out)
-{
-    const Gathered w = {*s, y, strides[s->csc ? 1 : 0], strides[s->csc ? 0 : 1], out};
-    return thn_sparse_by_lines(&w, moving_loops(item, s->wide)->values_at, 2.0 * (double)s->stored);
-}
-
-int thn_sparse_from_dense(const char *dense, const npy_intp *strides, npy_intp lines, npy_intp length, int typenum, int item,
-                          ThnSparseMade *to)
-{
-    if (lines >= MOST_LINES) {
+    const ThnLines what = {*to, dense, NULL, strides[0], strides[1]};
+    if (to->lines >= MOST_LINES) {
         return -2;
     }
-    const Dense what = {dense, lines, length, strides[0], strides[1]};
-    const Loops *loops = loops_for(typenum, item, 0);
-    ThnFilled k = {.index = loops->index, .item = item, .what = &what, .to = to, .fill = loops->from_dense};
-    k.parts = thn_worth(0.7 * (double)lines * (double)length, THN_MOST_PARTS);
+    Filled k = {.fill = thn_sparse_loops(to)->from_dense, .what = &what, .to = to};
+    k.parts = thn_worth(0.7 * (double)to->lines * (double)to->length, THN_MOST_PARTS);
     for (npy_intp part = 0; part <= k.parts; part++) {
-        k.lines[part] = (npy_intp)((double)lines * (double)part / (double)k.parts);
+        k.lines[part] = part < k.parts ? (npy_intp)((double)to->lines * (double)part / (double)k.parts) : to->lines;
     }
-    k.lines[k.parts] = lines;
-    *to = (ThnSparseMade){0};
     thn_parallel((long)k.parts, fill_task, &k);
-    const npy_intp stored = add_up(&k);
-    const int wide = length > INT32_MAX || lines > INT32_MAX || stored > INT32_MAX;
-    loops = loops_for(typenum, item, wide);
-    k.fill = loops->from_dense;
-    k.index = loops->index;
-    if (made_alloc(to, lines, stored, wide, item) < 0) {
-        return -2;
-    }
-    memset(to->indptr, 0, (size_t)k.index);
+    to->wide = to->length > INT32_MAX || to->lines > INT32_MAX || add_up(&k) > INT32_MAX;
+    k.fill = thn_sparse_loops(to)->from_dense;
     memcpy(k.room, k.found, sizeof k.room);
-    k.data = to->data;
-    k.indices = to->indices;
-    thn_parallel((long)k.parts, fill_task, &k);
-    if (k.failed) {
-        /* Another thread wrote to the matrix in between. */
-        thn_sparse_made_free(to);
-        return -1;
-    }
-    add_up(&k);
-    thn_parallel((long)k.parts, gather_task, &k);
-    return 0;
+    return filled(&k, to, to->length);
 }
 
-/* ---- dense matrices, sums */
-
-int thn_sparse_add_dense(const ThnPlaces *s, int typenum, int item, char *dense, const npy_intp *strides)
+int thn_sparse_turn(const ThnSparse *s, ThnSparse *to)
 {
-    const Added w = {*s, dense, strides[s->csc ? 1 : 0], strides[s->csc ? 0 : 1]};
-    return thn_sparse_by_lines(&w, loops_for(typenum, item, s->wide)->add_dense, 3.0 * (double)s->stored + (double)s->lines);
-}
-
-int thn_sparse_sum(const ThnPlaces *s, int typenum, int item, int of_lines, char *to)
-{
-    const Loops *loops = loops_for(typenum, item, s->wide);
-    const Added w = {*s, to, 0, 0};
-    return of_lines ? thn_sparse_by_lines(&w, loops->sum_lines, (double)(s->stored + s->lines)) : loops->sum_indices(s, to);
-}
-
-/* ---- other formats, some of the lines: values are moved by their size */
-
-int thn_sparse_turn(const ThnPlaces *s, int item, ThnSparseMade *to)
-{
-    int r = made_alloc(to, s->length, s->stored, s->wide, item);
-    r = r < 0 ? r : moving_loops(item, s->wide)->turn(s, to);
-    if (r < 0) {
-        thn_sparse_made_free(to);
-    }
-    return r;
-}
-
-int thn_sparse_stack(const ThnPlaces *s, int n, int item, int across, ThnSparseMade *to)
-{
-    npy_intp stored = 0, lines = 0;
-    for (int k = 0; k < n; k++) {
-        stored += s[k].stored;
-        lines = across ? s[k].lines : lines + s[k].lines;
-    }
-    int r = made_alloc(to, lines, stored, s[0].wide, item);
-    r = r < 0 ? r : moving_loops(item, s[0].wide)->stack(s, n, across, to);
-    if (r < 0) {
-        thn_sparse_made_free(to);
-    }
-    return r;
+    const int r = thn_sparse_alloc(to, s, s->length, s->lines, s->stored);
+    to->csc = !s->csc;
+    return r < 0 ? r : thn_sparse_loops(s)->turn(s, to);
 }
 
 typedef struct {
-    const ThnPlaces *s;
+    ThnSparse s;
     const int64_t *which;
-    int item;
-    ThnSparseMade *to;
 } Taken;
 
-static int take_range(void *ctx, npy_intp first, npy_intp last)
+static npy_intp line_taken(const Taken *w, npy_intp i)
 {
-    const Taken *w = ctx;
-    const int item = w->item, index = w->s->wide ? 8 : 4;
-    for (npy_intp i = first; i < last; i++) {
-        const npy_intp line = (npy_intp)(w->which[i] < 0 ? w->which[i] + w->s->lines : w->which[i]);
-        const npy_intp from = thn_sparse_pointer(w->s, line), at = thn_sparse_number(w->to->indptr, w->s->wide, i);
-        const npy_intp count = thn_sparse_number(w->to->indptr, w->s->wide, i + 1) - at;
-        /* Another thread may have changed the matrix in between. */
-        const size_t n = from >= 0 && from + count <= w->s->stored ? (size_t)count : 0;
-        memcpy(w->to->data + at * item, (const char *)w->s->data + from * item, n * (size_t)item);
-        memcpy(w->to->indices + at * index, (const char *)w->s->indices + from * index, n * (size_t)index);
+    return (npy_intp)(w->which[i] < 0 ? w->which[i] + w->s.lines : w->which[i]);
+}
+
+static npy_intp take(const void *what, npy_intp l0, npy_intp l1, void *data, void *indices, void *ends, npy_intp room)
+{
+    const Taken *w = what;
+    const ThnSparse *s = &w->s;
+    const npy_intp item = s->item, index = thn_sparse_index(s);
+    npy_intp n = 0;
+    for (npy_intp i = l0; i < l1; i++) {
+        const npy_intp line = line_taken(w, i), start = thn_sparse_pointer(s, line), end = thn_sparse_pointer(s, line + 1);
+        THN_NEED(thn_sparse_within(s, start, end) && n + end - start <= room);
+        memcpy((char *)data + n * item, (const char *)s->data + start * item, (size_t)((end - start) * item));
+        memcpy((char *)indices + n * index, (const char *)s->indices + start * index, (size_t)((end - start) * index));
+        n += end - start;
+        thn_sparse_set(ends, s->wide, i, n);
     }
-    return 0;
+    return n;
 }
 
-/* How many values a line has; -1: another thread changed the matrix. */
-static npy_intp length_of(const ThnPlaces *s, npy_intp line)
+/* By parts of lines of which bounds[line] says how many values those before it have at most. */
+static int filled_within(Filled *k, const npy_intp *bounds, npy_intp lines, const ThnSparse *like, npy_intp length)
 {
-    const npy_intp start = thn_sparse_pointer(s, line), end = thn_sparse_pointer(s, line + 1);
-    return thn_sparse_within(s, start, end) ? end - start : -1;
+    for (npy_intp part = 0, line = 0; part <= k->parts; part++) {
+        const double want = (double)(bounds[lines] + lines) * (double)part / (double)k->parts;
+        while (line < lines && (part == k->parts || (double)(bounds[line] + line) < want)) {
+            line++;
+        }
+        k->lines[part] = line;
+        k->room[part] = bounds[line];
+    }
+    return !like->wide && bounds[lines] > INT32_MAX ? -3 : filled(k, like, length);
 }
 
-int thn_sparse_take(const ThnPlaces *s, int item, const int64_t *which, npy_intp n, ThnSparseMade *to)
+int thn_sparse_take(const ThnSparse *s, const int64_t *which, npy_intp n, ThnSparse *to)
 {
+    const Taken what = {*s, which};
+    Filled k = {.fill = take, .what = &what, .to = to};
     npy_intp stored = 0;
-    for (npy_intp i = 0; i < n; i++) {
-        if (which[i] < -s->lines || which[i] >= s->lines) {
-            return -1;
-        }
-        const npy_intp n_line = length_of(s, (npy_intp)(which[i] < 0 ? which[i] + s->lines : which[i]));
-        if (n_line < 0) {
-            return -4;
-        }
-        stored += n_line;
-    }
-    if (!s->wide && stored > INT32_MAX) {
-        return -3;
-    }
-    if (made_alloc(to, n, stored, s->wide, item) < 0) {
+    THN_POOLED npy_intp *bounds = thn_pool_alloc(sizeof(npy_intp) * (size_t)(n + 1));
+    if (!bounds) {
         return -2;
     }
-    stored = 0;
-    for (npy_intp i = 0; i <= n; i++) {
-        thn_sparse_set(to->indptr, s->wide, i, stored);
-        if (i < n) {
-            const npy_intp n_line = length_of(s, (npy_intp)(which[i] < 0 ? which[i] + s->lines : which[i]));
-            if (n_line < 0 || n_line > to->stored - stored) {
-                thn_sparse_made_free(to);
-                return -4;
-            }
-            stored += n_line;
+    for (npy_intp i = 0; i < n; i++) {
+        if (which[i] < -s->lines || which[i] >= s->lines) {
+            return -4;
         }
+        const npy_intp line = line_taken(&what, i), start = thn_sparse_pointer(s, line), end = thn_sparse_pointer(s, line + 1);
+        THN_NEED(thn_sparse_within(s, start, end));
+        bounds[i] = stored;
+        stored += end - start;
     }
-    if (stored != to->stored) {
-        thn_sparse_made_free(to);
-        return -4;
-    }
-    Taken w = {s, which, item, to};
-    thn_parallel_ranges(n, thn_share(2.0 * (double)stored + 10.0 * (double)n, n), take_range, &w);
-    return 0;
+    bounds[n] = stored;
+    k.parts = thn_worth(2.0 * (double)stored + 10.0 * (double)n, THN_MOST_PARTS);
+    return filled_within(&k, bounds, n, s, s->length);
 }
 
-typedef struct {
-    char *to;
-    const char *from;
-} Copied;
-
-static int copy_range(void *ctx, npy_intp first, npy_intp last)
+int thn_sparse_times(const ThnSparse *a, const ThnSparse *b, ThnSparse *to)
 {
-    const Copied *w = ctx;
-    memcpy(w->to + first, w->from + first, (size_t)(last - first));
-    return 0;
-}
-
-void thn_sparse_copy(void *to, const void *from, npy_intp bytes)
-{
-    Copied w = {to, from};
-    thn_parallel_ranges(bytes, thn_share(0.1 * (double)bytes, bytes), copy_range, &w);
+    const ThnTwo what = {*a, *b, NULL};
+    Filled k = {.fill = thn_sparse_loops(a)->times, .what = &what, .to = to};
+    double products = 0;
+    npy_intp bound = 0;
+    THN_POOLED npy_intp *bounds = thn_pool_alloc(sizeof(npy_intp) * (size_t)(a->lines + 1));
+    if (!bounds) {
+        return -2;
+    }
+    for (npy_intp line = 0; line < a->lines; line++) {
+        const npy_intp start = thn_sparse_pointer(a, line), end = thn_sparse_pointer(a, line + 1);
+        npy_intp most = 0;
+        bounds[line] = bound;
+        THN_NEED(thn_sparse_within(a, start, end));
+        for (npy_intp at = start; at < end; at++) {
+            const npy_intp i = thn_sparse_number(a->indices, a->wide, at);
+            THN_NEED((npy_uintp)i < (npy_uintp)b->lines);
+            const npy_intp first = thn_sparse_pointer(b, i), last = thn_sparse_pointer(b, i + 1);
+            THN_NEED(thn_sparse_within(b, first, last));
+            most += last - first;
+        }
+        products += (double)most;
+        bound += most < b->length ? most : b->length;
+    }
+    bounds[a->lines] = bound;
+    /* Each part clears sums of its own, which must be worth it. */
+    k.parts = thn_get_threads() > 1 ? thn_worth(4.0 * products, THN_MOST_PARTS) : 1;
+    while (k.parts > 1 && (double)k.parts * (double)b->length > 0.25 * products) {
+        k.parts /= 2;
+    }
+    return filled_within(&k, bounds, a->lines, a, b->length);
 }

@@ -1,5 +1,5 @@
-/* Sparse matrices by their parts; no Python. All take integers of any size, float32, float64, complex64, complex128, as
- * `typenum` and `item`, the bytes of a value. -1: an index is out of bounds, -2: out of memory. */
+/* Sparse matrices by their parts; no Python. All take integers of any size, float32, float64, complex64, complex128; what only moves
+ * values takes any dtype. Results below 0: see sparse.h. What makes a matrix makes it of blocks of the pool, with the csc of `to`. */
 #ifndef THN_SPARSE_PARTS_H
 #define THN_SPARSE_PARTS_H
 
@@ -7,66 +7,62 @@
 
 #include <stdatomic.h>
 
-/* A new matrix: blocks of the pool. */
-typedef struct ThnSparseMade {
-    char *data, *indices, *indptr;
-    npy_intp lines, stored;
-    int wide;
-} ThnSparseMade;
-
-/* It as a matrix of lines so long, of csr. */
-static inline ThnPlaces thn_sparse_of(const ThnSparseMade *m, npy_intp length)
-{
-    return (ThnPlaces){m->data, m->indices, m->indptr, m->lines, length, m->stored, 0, m->wide};
-}
+/* Of a variable for a matrix to be made, {0} before: it is freed where the variable's scope ends. */
+#define THN_MADE __attribute__((cleanup(thn_sparse_free)))
+void thn_sparse_free(ThnSparse *made);
 
 /* Makes lines [l0, l1) of a matrix: their values, indices and where each line ends, counted from the first of these. Returns how
  * many values there are, at most `room`; -1: the input is not as it must be, -2: out of memory. */
-typedef npy_intp (*ThnFilling)(const void *what, npy_intp l0, npy_intp l1, char *data, char *indices, void *ends, npy_intp room);
+typedef npy_intp (*ThnFilling)(const void *what, npy_intp l0, npy_intp l1, void *data, void *indices, void *ends, npy_intp room);
 
-/* A matrix that is made by parts of its lines, each as far as it goes, which are put together then: part k are lines [lines[k],
- * lines[k + 1]), and it has room[k + 1] - room[k] values at most. */
-typedef struct ThnFilled {
-    ThnFilling fill;
-    const void *what;
-    ThnSparseMade *to;
-    int item, index; /* bytes of a value and of an index */
-    npy_intp parts, lines[THN_MOST_PARTS + 1], room[THN_MOST_PARTS + 1];
-    npy_intp found[THN_MOST_PARTS + 1];
-    char *data, *indices; /* where parts are filled: part k from room[k] on */
-    atomic_int failed;
-} ThnFilled;
+/* What is done to matrices of one type of values and of indices. */
+typedef struct ThnSparseLoops {
+    ThnOfLines product, dot_at, values_of, values_at, add_dense, sum_lines;
+    ThnFilling merge_add, merge_multiply, from_dense, tidy, times;
+    int (*increases)(const ThnSparse *);
+    int (*sum_indices)(const ThnSparse *, void *);
+    int (*turn)(const ThnSparse *, ThnSparse *);
+    int (*stack)(const ThnSparse *, int, int, ThnSparse *);
+} ThnSparseLoops;
+const ThnSparseLoops *thn_sparse_loops(const ThnSparse *s);
 
-/* Makes `to`; 0, or what a part returned. Give fill, what, to, item, index, parts, lines and room. */
-int thn_sparse_filled(ThnFilled *k);
-/* Which of the types of for_values.h has these values. */
-int thn_sparse_type(int typenum, int item);
-/* Whether there are sparse matrices of a dtype. */
-int thn_sparse_dtype(int typenum);
-void thn_sparse_made_free(ThnSparseMade *m);
-/* The sum or product of two matrices of one format, shape and width, with increasing indices and without zeros. */
-int thn_sparse_merge(const ThnPlaces *a, const ThnPlaces *b, int typenum, int item, int multiply, ThnSparseMade *to);
-/* The matrix with the values of each line in order, without zeros, or both. */
-int thn_sparse_tidy(const ThnPlaces *s, int typenum, int item, int sort, int drop, ThnSparseMade *to);
-/* What `y` has at the places of `x`, of one format, shape and width: x->stored values. Where `y` stores values at just these places
- * they are its own; else what it stores several times at one place is added up. */
-int thn_sparse_values_of(const ThnPlaces *x, const ThnPlaces *y, int typenum, int item, char *to);
-/* out[k] = y[i, j] for the place (i, j) of value k, of elements of `item` bytes. */
-int thn_sparse_values_at(const ThnPlaces *s, int item, const char *y, const npy_intp *strides, char *out);
-/* What is not zero of a dense matrix of lines with these strides. */
-int thn_sparse_from_dense(const char *dense, const npy_intp *strides, npy_intp lines, npy_intp length, int typenum, int item,
-                          ThnSparseMade *to);
-/* Adds the values to a dense matrix with strides for rows and columns. */
-int thn_sparse_add_dense(const ThnPlaces *s, int typenum, int item, char *dense, const npy_intp *strides);
-/* The sums of each line, or for each index. */
-int thn_sparse_sum(const ThnPlaces *s, int typenum, int item, int of_lines, char *to);
-/* Matrices one after the other: their lines, or `across`, of each line what they have of it. `n` >= 1, of one width. */
-int thn_sparse_stack(const ThnPlaces *s, int n, int item, int across, ThnSparseMade *to);
+/* A matrix with what else the loops over its lines take of this. */
+typedef struct ThnLines {
+    ThnSparse s;
+    char *dense, *to;           /* a dense matrix; for each value or line */
+    npy_intp of_line, of_index; /* strides of the dense one */
+} ThnLines;
+
+/* Two matrices; the values of one at the places of the other. */
+typedef struct ThnTwo {
+    ThnSparse a, b;
+    void *to;
+} ThnTwo;
+
+/* The matrix's lines and a dense one with these strides for rows and columns. */
+static inline ThnLines thn_sparse_lines(const ThnSparse *s, char *dense, const npy_intp *strides, char *to)
+{
+    return (ThnLines){*s, dense, to, strides[s->csc], strides[!s->csc]};
+}
+
+/* Memory for a matrix of lines so long, with the types of `like`. */
+int thn_sparse_alloc(ThnSparse *to, const ThnSparse *like, npy_intp lines, npy_intp length, npy_intp stored);
 /* The matrix in the other format. */
-int thn_sparse_turn(const ThnPlaces *s, int item, ThnSparseMade *to);
-/* memcpy, by several threads. */
-void thn_sparse_copy(void *to, const void *from, npy_intp bytes);
-/* Some of the lines; -1: there is no such one, -3: more values than fit the indices, -4: another thread changed it. */
-int thn_sparse_take(const ThnPlaces *s, int item, const int64_t *which, npy_intp n, ThnSparseMade *to);
+int thn_sparse_turn(const ThnSparse *s, ThnSparse *to);
+/* `s` with increasing indices, of which there are several for one place, added up: as it is, or over the memory of `made`. */
+int thn_sparse_canonical(ThnSparse *s, ThnSparse *made);
+/* The matrix with the values of each line in order, without zeros, or both. */
+int thn_sparse_tidy(const ThnSparse *s, int sort, int drop, ThnSparse *to);
+/* The sum or product of two matrices of one format, shape and width, with increasing indices and without zeros. */
+int thn_sparse_merge(const ThnSparse *a, const ThnSparse *b, int multiply, ThnSparse *to);
+/* What is not zero of a dense matrix with these strides from line to line and along each; `to` has their number, their length and the
+ * type of the values. -1: another thread wrote to the matrix. */
+int thn_sparse_from_dense(char *dense, const npy_intp *strides, ThnSparse *to);
+/* Some of the lines. -3: more values than fit the indices; -4: there is no such line. */
+int thn_sparse_take(const ThnSparse *s, const int64_t *which, npy_intp n, ThnSparse *to);
+/* The lines of `b` that those of `a` ask for, times the values there, added up: a @ b for csr, b @ a for csc; of one width. Indices
+ * increase, zeros are not stored. -3: more values than fit the indices.
+ * Algorithm: F. Gustavson, Two fast algorithms for sparse matrices, ACM TOMS 4 (1978). */
+int thn_sparse_times(const ThnSparse *a, const ThnSparse *b, ThnSparse *to);
 
 #endif

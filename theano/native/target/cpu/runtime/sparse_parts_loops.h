@@ -1,15 +1,14 @@
-/* The loops of sparse_parts.c for one type of values and one of indices, see for_values.h. No include guard. */
-
-enum { FN(index_bytes) = sizeof(INDEX), FN(value_bytes) = sizeof(T) };
+/* The loops of sparse_parts.h for one type of values and one of indices, see for_values.h. No include guard. */
+#include "sparse_products_loops.h"
 
 typedef struct {
     INDEX index, at;
 } FN(Entry);
 
 /* 1: the indices of each line increase; 0: they do not; -1: one is out of bounds. */
-static int FN(increases)(const ThnPlaces *s)
+static int FN(increases)(const ThnSparse *s)
 {
-    const INDEX *indices = s->indices, *indptr = s->indptr;
+    const INDEX *indices = s->indices;
     int sorted = 1, wrong = 0;
     for (npy_intp line = 0; line < s->lines; line++) {
         INDEX before = -1;
@@ -42,23 +41,20 @@ static __attribute__((noinline)) FN(Entry) *FN(sort)(FN(Entry) *a, FN(Entry) *ot
 }
 
 /* Lines [l0, l1) with their values in order, those of one place added up, or without zeros. */
-static npy_intp FN(tidy)(const void *what, npy_intp l0, npy_intp l1, char *to_data, char *to_indices, void *to_ends, npy_intp room)
+static npy_intp FN(tidy)(const void *what, npy_intp l0, npy_intp l1, void *to_data, void *to_indices, void *to_ends, npy_intp room)
 {
     const Tidied *w = what;
     const T *data = w->s.data;
     const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
-    T *out = (T *)to_data;
-    INDEX *to = (INDEX *)to_indices, *ends = to_ends;
+    T *out = to_data;
+    INDEX *to = to_indices, *ends = to_ends;
     const int drop = w->drop, add = w->add;
     npy_intp n = 0, have = 0;
-    FN(Entry) *work = NULL;
+    THN_POOLED FN(Entry) *work = NULL;
     for (npy_intp line = l0; line < l1; line++) {
         const npy_intp start = indptr[line], end = indptr[line + 1], first = n;
         int sorted = 1;
-        if (!thn_sparse_within(&w->s, start, end) || n + end - start > room) {
-            n = -1;
-            break;
-        }
+        THN_NEED(thn_sparse_within(&w->s, start, end) && n + end - start <= room);
         for (npy_intp k = start + 1; w->sort && k < end; k++) {
             sorted &= add ? indices[k - 1] < indices[k] : indices[k - 1] <= indices[k];
         }
@@ -94,29 +90,25 @@ static npy_intp FN(tidy)(const void *what, npy_intp l0, npy_intp l1, char *to_da
         }
         ends[line] = (INDEX)n;
     }
-    thn_pool_free(work);
     return n;
 }
 
 /* For the values of lines [l0, l1) of `x` those that `y`, whose indices increase, has at their places. */
 static int FN(values_of)(const void *what, npy_intp l0, npy_intp l1)
 {
-    const ThnPlaces *x = &((const Merge *)what)->a, *y = &((const Merge *)what)->b;
-    T *to = (T *)((const Merge *)what)->to;
+    const ThnTwo *w = what;
+    const ThnSparse *x = &w->a, *y = &w->b;
+    T *to = w->to;
     const T *data = y->data;
     const INDEX *i_x = x->indices, *p_x = x->indptr, *i_y = y->indices, *p_y = y->indptr;
     for (npy_intp line = l0; line < l1; line++) {
         const npy_intp start = p_y[line], end = p_y[line + 1], k_end = p_x[line + 1];
         npy_intp at = start, k = p_x[line];
-        if (!thn_sparse_within(x, k, k_end) || !thn_sparse_within(y, start, end)) {
-            return -1;
-        }
+        THN_NEED(thn_sparse_within(x, k, k_end) && thn_sparse_within(y, start, end));
         for (; k < k_end; k++) {
             const INDEX c = THN_ONCE(INDEX, i_x + k);
             npy_intp steps = 8;
-            if ((npy_uintp)c >= (npy_uintp)x->length) {
-                return -1;
-            }
+            THN_NEED((npy_uintp)c < (npy_uintp)x->length);
             at = at > start && i_y[at - 1] >= c ? start : at;
             for (; steps && at < end && i_y[at] < c; steps--) {
                 at++;
@@ -138,14 +130,12 @@ static int FN(values_of)(const void *what, npy_intp l0, npy_intp l1)
 /* For the values of lines [l0, l1) the elements of a dense matrix at their places. */
 static int FN(values_at)(const void *what, npy_intp l0, npy_intp l1)
 {
-    const Gathered *w = what;
-    const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
+    const ThnLines *w = what;
     for (npy_intp line = l0; line < l1; line++) {
-        const char *from = w->from + line * w->of_line;
         THN_EACH_VALUE(&w->s, line, k)
         {
             THN_INDEX_OF(&w->s, k, at)
-            ((T *)w->to)[k] = *(const T *)(from + at * w->of_index);
+            ((T *)w->to)[k] = *(const T *)(w->dense + line * w->of_line + at * w->of_index);
         }
     }
     return 0;
@@ -178,13 +168,13 @@ static inline T FN(kept)(const T *x, int keep)
 
 /* Lines [l0, l1) of the sum, or product, of two matrices with increasing indices, without zeros; `ends` gets where each line ends,
  * counted from the first of these. -1: the indices of a line do not increase, or are out of bounds. */
-static inline __attribute__((always_inline)) npy_intp FN(merge)(const Merge *w, npy_intp l0, npy_intp l1, char *to_data,
-                                                                char *to_indices, void *to_ends, npy_intp room, const int multiply)
+static inline __attribute__((always_inline)) npy_intp FN(merge)(const ThnTwo *w, npy_intp l0, npy_intp l1, void *to_data,
+                                                                void *to_indices, void *to_ends, npy_intp room, const int multiply)
 {
     const T *x = w->a.data, *y = w->b.data;
     const INDEX *i_x = w->a.indices, *p_x = w->a.indptr, *i_y = w->b.indices, *p_y = w->b.indptr;
-    T *restrict out = (T *)to_data;
-    INDEX *restrict indices = (INDEX *)to_indices, *restrict ends = to_ends;
+    T *restrict out = to_data;
+    INDEX *restrict indices = to_indices, *restrict ends = to_ends;
     npy_intp n = 0;
     int bad = 0;
     for (npy_intp line = l0; line < l1; line++) {
@@ -218,30 +208,27 @@ static inline __attribute__((always_inline)) npy_intp FN(merge)(const Merge *w, 
     return bad ? -1 : n;
 }
 
-static npy_intp FN(merge_add)(const void *what, npy_intp l0, npy_intp l1, char *data, char *indices, void *ends, npy_intp room)
+static npy_intp FN(merge_add)(const void *what, npy_intp l0, npy_intp l1, void *data, void *indices, void *ends, npy_intp room)
 {
     return FN(merge)(what, l0, l1, data, indices, ends, room, 0);
 }
 
-static npy_intp FN(merge_multiply)(const void *what, npy_intp l0, npy_intp l1, char *data, char *indices, void *ends, npy_intp room)
+static npy_intp FN(merge_multiply)(const void *what, npy_intp l0, npy_intp l1, void *data, void *indices, void *ends, npy_intp room)
 {
     return FN(merge)(what, l0, l1, data, indices, ends, room, 1);
 }
 #undef TAKE_REST
 
-/* Adds the values of lines [l0, l1) to a dense matrix with these strides from line to line and from index to index. */
+/* Adds the values of lines [l0, l1) to a dense matrix. */
 static int FN(add_dense)(const void *what, npy_intp l0, npy_intp l1)
 {
-    const ThnPlaces *s = what;
-    const Added *w = what;
-    const T *data = s->data;
-    const INDEX *indices = s->indices, *indptr = s->indptr;
+    const ThnLines *w = what;
+    const T *data = w->s.data;
     for (npy_intp line = l0; line < l1; line++) {
-        char *row = w->to + line * w->of_line;
-        THN_EACH_VALUE(s, line, k)
+        THN_EACH_VALUE(&w->s, line, k)
         {
-            THN_INDEX_OF(s, k, at)
-            *(T *)(row + at * w->of_index) += data[k];
+            THN_INDEX_OF(&w->s, k, at)
+            *(T *)(w->dense + line * w->of_line + at * w->of_index) += data[k];
         }
     }
     return 0;
@@ -250,25 +237,22 @@ static int FN(add_dense)(const void *what, npy_intp l0, npy_intp l1)
 /* The sums of lines [l0, l1). */
 static int FN(sum_lines)(const void *what, npy_intp l0, npy_intp l1)
 {
-    const ThnPlaces *s = what;
-    const T *data = s->data;
-    const INDEX *indptr = s->indptr;
+    const ThnLines *w = what;
     for (npy_intp line = l0; line < l1; line++) {
         ACC sum = 0;
-        THN_EACH_VALUE(s, line, k)
+        THN_EACH_VALUE(&w->s, line, k)
         {
-            sum += data[k];
+            sum += ((const T *)w->s.data)[k];
         }
-        ((T *)((const Added *)what)->to)[line] = (T)sum;
+        ((T *)w->to)[line] = (T)sum;
     }
     return 0;
 }
 
 /* The sums of the values of each index. */
-static int FN(sum_indices)(const ThnPlaces *s, char *to)
+static int FN(sum_indices)(const ThnSparse *s, void *to)
 {
     const T *data = s->data;
-    const INDEX *indices = s->indices;
     memset(to, 0, sizeof(T) * (size_t)s->length);
     for (npy_intp k = 0; k < s->stored; k++) {
         THN_INDEX_OF(s, k, at)
@@ -279,29 +263,27 @@ static int FN(sum_indices)(const ThnPlaces *s, char *to)
 
 /* The elements of lines [l0, l1) of a dense matrix that are not zero; returns their number, and writes them if `to_data`: -1 if
  * they are not as many as there is room for. */
-static npy_intp FN(from_dense)(const void *what, npy_intp l0, npy_intp l1, char *to_data, char *to_indices, void *to_ends,
+static npy_intp FN(from_dense)(const void *what, npy_intp l0, npy_intp l1, void *to_data, void *to_indices, void *to_ends,
                                 npy_intp room)
 {
-    const Dense *w = what;
-    T *out = (T *)to_data;
-    INDEX *indices = (INDEX *)to_indices, *ends = to_ends;
+    const ThnLines *w = what;
+    T *out = to_data;
+    INDEX *indices = to_indices, *ends = to_ends;
     npy_intp n = 0;
     for (npy_intp line = l0; line < l1; line++) {
-        const char *row = w->from + line * w->of_line;
+        const char *row = w->dense + line * w->of_line;
         if (out) {
-            for (npy_intp i = 0; i < w->length; i++) {
+            for (npy_intp i = 0; i < w->s.length; i++) {
                 const T value = *(const T *)(row + i * w->of_index);
                 if (value != 0) {
-                    if (n == room) {
-                        return -1;
-                    }
+                    THN_NEED(n < room);
                     out[n] = value;
                     indices[n++] = (INDEX)i;
                 }
             }
             ends[line] = (INDEX)n;
         } else {
-            for (npy_intp i = 0; i < w->length; i++) {
+            for (npy_intp i = 0; i < w->s.length; i++) {
                 n += *(const T *)(row + i * w->of_index) != 0;
             }
         }
@@ -310,12 +292,11 @@ static npy_intp FN(from_dense)(const void *what, npy_intp l0, npy_intp l1, char 
 }
 
 /* The matrix in the other format. */
-static int FN(turn)(const ThnPlaces *s, ThnSparseMade *to)
+static int FN(turn)(const ThnSparse *s, ThnSparse *to)
 {
     const T *values = s->data;
-    const INDEX *indices = s->indices, *indptr = s->indptr;
-    T *data = (T *)to->data;
-    INDEX *lines = (INDEX *)to->indices, *next = (INDEX *)to->indptr;
+    T *data = to->data;
+    INDEX *lines = to->indices, *next = to->indptr;
     memset(next, 0, sizeof(INDEX) * (size_t)(s->length + 2));
     for (npy_intp k = 0; k < s->stored; k++) {
         THN_INDEX_OF(s, k, i)
@@ -324,57 +305,50 @@ static int FN(turn)(const ThnPlaces *s, ThnSparseMade *to)
     for (npy_intp i = 2; i <= s->length; i++) {
         next[i] += next[i - 1];
     }
-    npy_intp k = 0;
+    npy_intp moved = 0;
     for (npy_intp line = 0; line < s->lines; line++) {
-        const npy_intp end = indptr[line + 1];
-        if (!thn_sparse_within(s, k, end)) {
-            return -1;
-        }
-        for (; k < end; k++) {
+        THN_EACH_VALUE(s, line, k)
+        {
             THN_INDEX_OF(s, k, i)
-            if (next[i + 1] >= s->stored) {
-                return -1; /* another thread changed the matrix */
-            }
+            THN_NEED(next[i + 1] < s->stored); /* another thread changed the matrix */
             const INDEX at = next[i + 1]++;
             data[at] = values[k];
             lines[at] = (INDEX)line;
         }
+        moved += last - first;
     }
-    return k == s->stored ? 0 : -1;
+    return moved == s->stored ? 0 : -1;
 }
 
-/* `n` matrices one after the other, or `across`. */
-static int FN(stack)(const ThnPlaces *s, int n, int across, ThnSparseMade *to)
+/* `n` matrices one after the other, or `across`. A single one is not looked at. */
+static int FN(stack)(const ThnSparse *s, int n, int across, ThnSparse *to)
 {
-    INDEX *to_indices = (INDEX *)to->indices, *to_indptr = (INDEX *)to->indptr;
+    INDEX *to_indices = to->indices, *ends = to->indptr;
     npy_intp at = 0;
-    int part = 0, wrong = 0;
-    to_indptr[0] = 0;
-    for (npy_intp line = 0; line < to->lines || (!across && part < n);) {
+    int wrong = 0;
+    *ends++ = 0;
+    for (npy_intp line = 0; line < (across ? to->lines : 1); line++) {
         npy_intp offset = 0;
-        for (; part < n; part++) {
-            const ThnPlaces *m = &s[part];
+        for (int part = 0; part < n; part++) {
+            const ThnSparse *m = &s[part];
             const INDEX *indices = m->indices, *indptr = m->indptr;
-            const npy_intp first = across ? line : 0, last = across ? line + 1 : m->lines;
-            const npy_intp start = indptr[first], end = indptr[last];
-            if (!thn_sparse_within(m, start, end) || at + end - start > to->stored) {
-                return -1;
-            }
+            const npy_intp stop = across ? line + 1 : m->lines, start = indptr[line], end = indptr[stop];
+            THN_NEED(thn_sparse_within(m, start, end) && at + end - start <= to->stored);
             memcpy((T *)to->data + at, (const T *)m->data + start, (size_t)(end - start) * sizeof(T));
-            for (npy_intp k = start; k < end; k++) {
-                const INDEX i = THN_ONCE(INDEX, indices + k);
-                wrong |= (npy_uintp)i >= (npy_uintp)m->length;
-                to_indices[at + k - start] = (INDEX)(i + offset);
+            memcpy(to_indices + at, indices + start, (size_t)(end - start) * sizeof(INDEX));
+            const UINDEX bound = THN_BOUND(m->length);
+            for (npy_intp k = at; n > 1 && k < at + end - start; k++) {
+                wrong |= (UINDEX)to_indices[k] >= bound;
+                to_indices[k] += (INDEX)offset;
             }
-            for (npy_intp i = first; i < last && !across; i++) {
-                to_indptr[++line] = (INDEX)(at + indptr[i + 1] - start);
+            for (npy_intp i = 0; i < stop && !across; i++) {
+                *ends++ = (INDEX)(at + indptr[i + 1] - start);
             }
             at += end - start;
             offset += across ? m->length : 0;
         }
         if (across) {
-            to_indptr[++line] = (INDEX)at;
-            part = 0;
+            *ends++ = (INDEX)at;
         }
     }
     return wrong ? -1 : 0;

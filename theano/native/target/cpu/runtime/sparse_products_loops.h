@@ -1,64 +1,52 @@
 /* The loops of sparse_products.c for one type of values and one of indices, see for_values.h. No include guard. */
 #define TIMES(x, y) JOIN(times_of, SUFFIX, )(x, y)
 
-/* Rows [r0, r1) of a csr matrix times a dense one. */
-static int FN(rows)(const void *what, npy_intp r0, npy_intp r1)
+/* Lines [l0, l1) of a matrix times p columns: those of csr are rows of the result, those of csc add to rows all over it, which was
+ * cleared. */
+static inline __attribute__((always_inline)) int FN(product_of)(const ThnProduct w, npy_intp l0, npy_intp l1, const int csc,
+                                                                const npy_intp p)
 {
-    const ThnProduct *w = what;
-    const T *data = w->s.data;
-    const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
-    const npy_intp item = sizeof(T), p = w->columns;
-    const int dense = w->b_col == item && w->y_col == item;
-    for (npy_intp i = r0; i < r1; i++) {
-        char *y = w->y + i * w->y_row;
-        for (npy_intp q = 0; q < p; q++) {
-            *(T *)(y + q * w->y_col) = 0;
+    const T *data = w.s.data;
+    const int dense = w.b_col == sizeof(T) && w.y_col == sizeof(T);
+    for (npy_intp line = l0; line < l1; line++) {
+        for (npy_intp q = 0; q < p && !csc; q++) {
+            *(T *)(w.y + line * w.y_row + q * w.y_col) = 0;
         }
-        THN_EACH_VALUE(&w->s, i, k)
+        THN_EACH_VALUE(&w.s, line, k)
         {
-            THN_INDEX_OF(&w->s, k, at)
+            THN_INDEX_OF(&w.s, k, at)
             const T value = data[k];
-            const char *b = w->b + at * w->b_row;
+            const char *b = w.b + (csc ? line : at) * w.b_row;
+            char *y = w.y + (csc ? at : line) * w.y_row;
             if (dense) {
                 const T *restrict from = (const T *)b;
                 T *restrict to = (T *)y;
                 for (npy_intp q = 0; q < p; q++) {
                     to[q] += TIMES(value, from[q]);
                 }
-            } else {
-                for (npy_intp q = 0; q < p; q++) {
-                    *(T *)(y + q * w->y_col) += TIMES(value, *(const T *)(b + q * w->b_col));
-                }
+                continue;
+            }
+            for (npy_intp q = 0; q < p; q++, b += w.b_col, y += w.y_col) {
+                *(T *)y += TIMES(value, *(const T *)b);
             }
         }
     }
     return 0;
 }
 
-/* A csc matrix times one column. */
-static int FN(columns)(const ThnProduct *w, const char *b, char *y)
+static int FN(product)(const void *what, npy_intp l0, npy_intp l1)
 {
-    const T *data = w->s.data;
-    const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
-    for (npy_intp i = 0; i < w->s.length; i++) {
-        *(T *)(y + i * w->y_row) = 0;
+    const ThnProduct *w = what;
+    if (w->columns == 1) {
+        return w->s.csc ? FN(product_of)(*w, l0, l1, 1, 1) : FN(product_of)(*w, l0, l1, 0, 1);
     }
-    for (npy_intp line = 0; line < w->s.lines; line++) {
-        const T x = *(const T *)(b + line * w->b_row);
-        THN_EACH_VALUE(&w->s, line, k)
-        {
-            THN_INDEX_OF(&w->s, k, at)
-            *(T *)(y + at * w->y_row) += TIMES(data[k], x);
-        }
-    }
-    return 0;
+    return w->s.csc ? FN(product_of)(*w, l0, l1, 1, w->columns) : FN(product_of)(*w, l0, l1, 0, w->columns);
 }
 
 /* For the values of lines [l0, l1) the products of the rows that their places name. */
 static int FN(dot_at)(const void *what, npy_intp l0, npy_intp l1)
 {
     const ThnSampled *w = what;
-    const INDEX *indices = w->s.indices, *indptr = w->s.indptr;
     for (npy_intp line = l0; line < l1; line++) {
         const T *u = (const T *)w->of_lines + line * w->depth;
         THN_EACH_VALUE(&w->s, line, k)
@@ -76,46 +64,25 @@ static int FN(dot_at)(const void *what, npy_intp l0, npy_intp l1)
 }
 
 /* Lines [l0, l1) of the product of two matrices. Sums are kept for all indices; which are not zero stand in `seen`, a bit for each,
- * and in `words`, a bit for each word of it: reading them gives the indices in order. */
-static npy_intp FN(times)(const void *what, npy_intp l0, npy_intp l1, char *to_data, char *to_indices, void *to_ends, npy_intp room)
+ * and in `words`, a bit for each word of it: reading them gives the indices in order. All three are zeros. */
+static npy_intp FN(times_with)(const ThnTwo *w, npy_intp l0, npy_intp l1, T *sums, uint64_t *seen, uint64_t *words, size_t n_words,
+                               T *out, INDEX *indices, INDEX *ends, npy_intp room)
 {
-    const Times *w = what;
     const T *x = w->a.data, *y = w->b.data;
     const INDEX *i_x = w->a.indices, *p_x = w->a.indptr, *i_y = w->b.indices, *p_y = w->b.indptr;
-    const size_t length = (size_t)w->b.length, n_seen = length / 64 + 1, n_words = n_seen / 64 + 1;
-    const size_t bytes = 8 * (n_seen + n_words) + length * sizeof(T);
-    /* Of long lines only the pages that are used become memory. */
-    uint64_t *seen = length > MOST_SUMS ? NULL : bytes > LONG_LINES ? calloc(1, bytes) : thn_pool_alloc(bytes);
-    uint64_t *words = seen + n_seen;
-    T *sums = (T *)(words + n_words), *out = (T *)to_data;
-    INDEX *indices = (INDEX *)to_indices, *ends = to_ends;
     npy_intp n = 0;
-    if (!seen) {
-        return -2;
-    }
-    if (bytes <= LONG_LINES) {
-        memset(seen, 0, bytes);
-    }
     for (npy_intp line = l0; line < l1; line++) {
         const npy_intp k_start = p_x[line], k_end = p_x[line + 1];
-        if (!thn_sparse_within(&w->a, k_start, k_end)) {
-            goto wrong;
-        }
+        THN_NEED(thn_sparse_within(&w->a, k_start, k_end));
         for (npy_intp k = k_start; k < k_end; k++) {
             const npy_uintp middle = (npy_uintp)THN_ONCE(INDEX, i_x + k);
-            if (middle >= (npy_uintp)w->b.lines) {
-                goto wrong;
-            }
+            THN_NEED(middle < (npy_uintp)w->b.lines);
             const T value = x[k];
             const npy_intp j_start = p_y[middle], j_end = p_y[middle + 1];
-            if (!thn_sparse_within(&w->b, j_start, j_end)) {
-                goto wrong;
-            }
+            THN_NEED(thn_sparse_within(&w->b, j_start, j_end));
             for (npy_intp j = j_start; j < j_end; j++) {
                 const npy_uintp c = (npy_uintp)THN_ONCE(INDEX, i_y + j);
-                if (c >= length) {
-                    goto wrong;
-                }
+                THN_NEED(c < (npy_uintp)w->b.length);
                 sums[c] += TIMES(value, y[j]);
                 seen[c >> 6] |= (uint64_t)1 << (c & 63);
                 words[c >> 12] |= (uint64_t)1 << (c >> 6 & 63);
@@ -126,9 +93,7 @@ static npy_intp FN(times)(const void *what, npy_intp l0, npy_intp l1, char *to_d
                 const size_t at = high * 64 + (size_t)__builtin_ctzll(rest);
                 for (uint64_t bits = seen[at]; bits; bits &= bits - 1) {
                     const size_t c = at * 64 + (size_t)__builtin_ctzll(bits);
-                    if (n == room) {
-                        goto wrong; /* another thread changed the matrix */
-                    }
+                    THN_NEED(n < room); /* another thread changed the matrix */
                     if (sums[c] != 0) {
                         out[n] = sums[c];
                         indices[n++] = (INDEX)c;
@@ -141,14 +106,25 @@ static npy_intp FN(times)(const void *what, npy_intp l0, npy_intp l1, char *to_d
         }
         ends[line] = (INDEX)n;
     }
-    goto done;
-wrong:
-    n = -1;
-done:
-    if (bytes > LONG_LINES) {
-        free(seen);
-    } else {
-        thn_pool_free(seen);
+    return n;
+}
+
+static npy_intp FN(times)(const void *what, npy_intp l0, npy_intp l1, void *data, void *indices, void *ends, npy_intp room)
+{
+    const ThnTwo *w = what;
+    const size_t length = (size_t)w->b.length, n_seen = length / 64 + 1, n_words = n_seen / 64 + 1;
+    const size_t bytes = 8 * (n_seen + n_words) + length * sizeof(T);
+    if (length > MOST_SUMS) {
+        return -2;
     }
+    /* Of long lines only the pages that are used become memory. */
+    THN_POOLED uint64_t *block = bytes > LONG_LINES ? NULL : thn_pool_alloc(bytes);
+    uint64_t *pages = bytes > LONG_LINES ? calloc(1, bytes) : NULL, *seen = block ? memset(block, 0, bytes) : pages;
+    if (!seen) {
+        return -2;
+    }
+    uint64_t *words = seen + n_seen;
+    const npy_intp n = FN(times_with)(w, l0, l1, (T *)(words + n_words), seen, words, n_words, data, indices, ends, room);
+    free(pages);
     return n;
 }
