@@ -36,7 +36,8 @@ void thn_winograd_rows(int item, const char *image, npy_intp row_stride, const n
                        npy_intp rows, npy_intp width, char *to);
 
 double thn_winograd_weights_cost(const ThnConv *c);
-int thn_winograd_weights(const ThnConvPlan *p, char *images, char *filters, char *top);
+/* -1: out of memory. */
+int thn_winograd_weights(const ThnConv *c, int many_threads);
 
 extern const ThnConvAlgorithm thn_conv_winograd;
 
