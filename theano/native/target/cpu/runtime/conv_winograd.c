@@ -106,18 +106,11 @@ static int filter_some(void *ctx, npy_intp panel, npy_intp end)
     const Job *j = ctx;
     const ThnConv *c = j->c;
     const npy_intp *s = c->filter_strides;
-    double g[9 * 8] = {0};
     for (; panel < end; panel++) {
         const npy_intp first = panel * THN_WINOGRAD_ROWS, n = thn_least(c->filters - first, THN_WINOGRAD_ROWS);
         char *to = j->transformed + panel * j->filter_panel * j->item;
         for (npy_intp ch = 0; ch < c->channels; ch++, to += THN_WINOGRAD_ROWS * j->item) {
-            for (npy_intp f = 0; f < n; f++) {
-                const char *w = c->at.filters + (first + f) * s[0] + ch * s[1];
-                for (int i = 0; i < 9; i++) {
-                    thn_copy_real(j->item, (char *)g + (i * 8 + f) * j->item, w + i / 3 * s[3] + i % 3 * s[4]);
-                }
-            }
-            j->k->filter(g, to, j->filter_apart);
+            j->k->filter(n, c->at.filters + first * s[0] + ch * s[1], s, to, j->filter_apart);
         }
     }
     return 0;

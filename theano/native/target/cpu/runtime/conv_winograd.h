@@ -15,8 +15,8 @@ typedef struct ThnWinogradKernels {
     int panel; /* columns of a product that stay in registers */
     /* A panel of tiles, or of channels of one tile: each lane's first row begins at at[lane]. */
     void (*image)(const char *const *at, npy_intp row, void *out, npy_intp apart);
-    /* Filters g[9][8]. The first THN_WINOGRAD_ROWS lanes of what is written count. */
-    void (*filter)(const void *g, void *out, npy_intp apart);
+    /* n filters from `at` on, of these strides. The first n lanes of what is written count. */
+    void (*filter)(npy_intp n, const char *at, const npy_intp *strides, void *out, npy_intp apart);
     /* Eight tiles of results of 4x4, which take the part of filters. */
     void (*top)(const char *const *at, npy_intp row, void *out, npy_intp apart);
     void (*result)(const void *m, npy_intp apart, char *const *at, const npy_intp *row);
