@@ -28,9 +28,7 @@ typedef struct {
                  npy_intp apart);
     /* sums[tap] += sum over i < n of top[i] * from[offset[tap] + i]; there are zeros behind top. */
     void (*dots)(npy_intp n, npy_intp taps, const npy_intp *offset, const void *top, const void *from, double *sums);
-    /* Rows of every `step`-th of n elements, after `before` zeros and before `after`; strides in bytes. */
-    void (*copy)(npy_intp rows, npy_intp before, npy_intp n, npy_intp after, const void *from, npy_intp step,
-                 npy_intp from_stride, void *to, npy_intp to_stride);
+    ThnConvRows copy;
     void (*spread)(npy_intp n, const void *from, npy_intp step, void *to);
 } Kernels;
 
@@ -76,20 +74,6 @@ static void describe(Job *j, const ThnConv *c)
     j->plane = (j->band + j->reach[0]) * j->pitch;
 }
 
-/* Copies rows y, y + step_y ... of a plane, of each the elements x, x + step_x ...; 0 outside. */
-static void copy_plane(const Job *j, const char *plane, npy_intp row_stride, const npy_intp *lengths, npy_intp y, npy_intp x,
-                       npy_intp step_y, npy_intp step_x, npy_intp rows, npy_intp length, char *to)
-{
-    const npy_intp item = j->c->item, pitch = j->pitch * item;
-    npy_intp before, end, first, last;
-    thn_conv_within(x, step_x, lengths[1], length, &before, &end);
-    thn_conv_within(y, step_y, lengths[0], rows, &first, &last);
-    const char *from = plane + (y + first * step_y) * row_stride + (x + before * step_x) * item;
-    memset(to, 0, (size_t)(first * pitch));
-    memset(to + last * pitch, 0, (size_t)((rows - last) * pitch));
-    j->k->copy(last - first, before, end - before, j->pitch - end, from, step_x, step_y * row_stride, to + first * pitch, pitch);
-}
-
 /* The planes of a group that a band of top reads, by phases. */
 static void read_images(const Job *j, npy_intp image, npy_intp group, npy_intp row, char *to)
 {
@@ -102,9 +86,9 @@ static void read_images(const Job *j, npy_intp image, npy_intp group, npy_intp r
         for (npy_intp r = 0; r < all; r += step) {
             char *at = to + r * j->pitch * c->item;
             for (npy_intp phase = 0; phase < phases; phase++, at += j->plane * c->item) {
-                copy_plane(j, plane, c->image_strides[3], c->image + 1,
-                           (row + r) * c->stride[1] + phase / c->stride[2] - c->low[1], phase % c->stride[2] - c->low[2],
-                           c->stride[1], c->stride[2], thn_least(all - r, step), j->pitch, at);
+                j->k->copy(plane, c->image_strides[3], c->image + 1, (row + r) * c->stride[1] + phase / c->stride[2] - c->low[1],
+                           c->stride[1], thn_least(all - r, step), phase % c->stride[2] - c->low[2], c->stride[2], j->pitch, at,
+                           j->pitch * c->item);
             }
         }
     }
@@ -129,7 +113,7 @@ static void write_band(const Job *j, const char *from, char *to, npy_intp rows)
     const ThnConv *c = j->c;
     const npy_intp pitch = j->pitch * c->item;
     if (thn_conv_has_rows(c)) {
-        j->k->copy(rows, 0, c->top[2], 0, from, 1, pitch, to, c->top_strides[3]);
+        j->k->copy(from, pitch, (npy_intp[]){rows, c->top[2]}, 0, 1, rows, 0, 1, c->top[2], to, c->top_strides[3]);
         return;
     }
     for (npy_intp r = 0; r < rows; r++) {
@@ -220,8 +204,8 @@ static int filters_some(void *ctx, npy_intp unit, npy_intp end)
                 const npy_intp rows = thn_least(c->top[1] - row, j->band);
                 read_images(j, image, group, row, planes);
                 for (npy_intp f = 0; f < count; f++) {
-                    copy_plane(j, tops + image * c->top_strides[0] + f * c->top_strides[1], c->top_strides[3], c->top + 1, row, 0,
-                               1, 1, j->band, c->top[2], top);
+                    j->k->copy(tops + image * c->top_strides[0] + f * c->top_strides[1], c->top_strides[3], c->top + 1, row, 1,
+                               j->band, 0, 1, j->pitch, top, j->pitch * item);
                     j->k->dots((rows - 1) * j->pitch + c->top[2], taps, j->offset, top, planes, sums + f * taps);
                 }
             }

@@ -61,42 +61,10 @@ TARGET static npy_intp NAME(find_runs)(const ThnConv *c, npy_intp pixels, int di
     return b->channel * b->nruns;
 }
 
-/* Elements at, at + step, ... of a row of `length`; 0 outside. */
-TARGET static void NAME(fill)(T *to, npy_intp n, const T *row, npy_intp at, npy_intp step, npy_intp length)
-{
-    npy_intp first = at < 0 ? (-at + step - 1) / step : 0, end = at >= length ? 0 : (length - 1 - at) / step + 1;
-    end = end < n ? end : n;
-    first = first < end ? first : end;
-    const T *from = row + at;
-    npy_intp i = 0;
-    for (; i < first; i++) {
-        to[i] = 0;
-    }
-    if (step == 1) {
-        for (; i + LANES <= end; i += LANES) {
-            *(VU *)(to + i) = *(const VU *)(from + i);
-        }
-        for (; i < end; i++) {
-            to[i] = from[i];
-        }
-    } else if (step == 2) {
-        for (; i < end; i++) {
-            to[i] = from[2 * i];
-        }
-    } else {
-        for (; i < end; i++) {
-            to[i] = from[step * i];
-        }
-    }
-    for (; i < n; i++) {
-        to[i] = 0;
-    }
-}
-
 /* Copies what the block's columns need of some channels, with padding, rows cut into phases of the stride. */
 TARGET static void NAME(fill_patch)(const ThnConv *c, const NAME(Patch) *b, npy_intp group, const ThnSlab *slab)
 {
-    const npy_intp last_z = (c->kernel[0] - 1) * c->dilation[0], last_y = (c->kernel[1] - 1) * c->dilation[1];
+    const npy_intp last_z = (c->kernel[0] - 1) * c->dilation[0], last_y = (c->kernel[1] - 1) * c->dilation[1], nothing[2] = {0, 0};
     for (npy_intp r = 0; r < b->nruns; r++) {
         const NAME(Run) *run = &b->runs[r];
         const npy_intp nz = (run->zs - 1) * c->stride[0] + last_z + 1, ny = (run->ys - 1) * c->stride[1] + last_y + 1;
@@ -104,24 +72,14 @@ TARGET static void NAME(fill_patch)(const ThnConv *c, const NAME(Patch) *b, npy_
                             (group * c->channels + slab->channel) * c->image_strides[1];
         for (npy_intp ch = 0; ch < slab->channels; ch++, image += c->image_strides[1]) {
             for (npy_intp z = 0; z < nz; z++) {
-                const npy_intp zi = run->z * c->stride[0] + z - c->low[0];
-                for (npy_intp y = 0; y < ny; y++) {
-                    const npy_intp yi = run->y * c->stride[1] + y - c->low[1];
-                    T *to = b->data + run->base + ch * b->channel + z * b->plane + y * b->row;
-                    const int inside = zi >= 0 && zi < c->image[0] && yi >= 0 && yi < c->image[1];
-                    const T *row = inside ? (const T *)(image + zi * c->image_strides[2] + yi * c->image_strides[3]) : NULL;
-                    for (npy_intp p = 0; p < c->stride[2]; p++) {
-                        if (b->slots[p] < 0) {
-                            continue;
-                        }
-                        T *slot = to + b->slots[p] * b->slot;
-                        if (inside) {
-                            __builtin_prefetch((const char *)row + 2 * c->image_strides[1]);
-                            __builtin_prefetch((const char *)row + 2 * c->image_strides[1] + 128);
-                            NAME(fill)(slot, b->slot, row, run->x * c->stride[2] + p - c->low[2], c->stride[2], c->image[2]);
-                        } else {
-                            memset(slot, 0, sizeof(T) * (size_t)b->slot);
-                        }
+                const npy_intp at = run->z * c->stride[0] + z - c->low[0];
+                T *to = b->data + run->base + ch * b->channel + z * b->plane;
+                for (npy_intp p = 0; p < c->stride[2]; p++) {
+                    if (b->slots[p] >= 0) {
+                        NAME(copy_rows)(image + at * c->image_strides[2], c->image_strides[3],
+                                        at >= 0 && at < c->image[0] ? c->image + 1 : nothing, run->y * c->stride[1] - c->low[1], 1,
+                                        ny, run->x * c->stride[2] + p - c->low[2], c->stride[2], b->slot,
+                                        (char *)(to + b->slots[p] * b->slot), b->row * (npy_intp)sizeof(T));
                     }
                 }
             }

@@ -24,23 +24,6 @@ const ThnWinogradKernels *thn_winograd_kernels(int typenum, int m)
     return &(*VARIANT(kernels, typenum))[m == 4];
 }
 
-void thn_winograd_rows(int item, const char *image, npy_intp row_stride, const npy_intp *lengths, npy_intp y, npy_intp x,
-                       npy_intp rows, npy_intp width, char *to)
-{
-    npy_intp before = x < 0 ? -x : 0, end = lengths[1] - x < width ? lengths[1] - x : width;
-    before = before < width ? before : width;
-    end = end > before ? end : before;
-    for (npy_intp r = y; r < y + rows; r++, to += width * item) {
-        if (r < 0 || r >= lengths[0]) {
-            memset(to, 0, (size_t)(width * item));
-            continue;
-        }
-        memset(to, 0, (size_t)(before * item));
-        memcpy(to + before * item, image + r * row_stride + (x + before) * item, (size_t)((end - before) * item));
-        memset(to + end * item, 0, (size_t)((width - end) * item));
-    }
-}
-
 /* ---- forward, and gradients with respect to images */
 
 /* Filters that are taken together: their products stay in the second-level cache. */
@@ -163,9 +146,9 @@ static int transform_images(const Job *j, npy_intp block, npy_intp ch, npy_intp 
     }
     for (; ch < end; ch++) {
         for (npy_intp r = 0; r < rows.runs; r++) {
-            thn_winograd_rows(j->item, c->at.images + rows.run[r].image * c->image_strides[0] + ch * c->image_strides[1],
-                              c->image_strides[3], c->image + 1, rows.run[r].y, -c->low[2], rows.run[r].rows, j->width,
-                              padded + rows.run[r].offset * j->item);
+            j->k->copy(c->at.images + rows.run[r].image * c->image_strides[0] + ch * c->image_strides[1], c->image_strides[3],
+                       c->image + 1, rows.run[r].y, 1, rows.run[r].rows, -c->low[2], 1, j->width,
+                       padded + rows.run[r].offset * j->item, j->width * j->item);
         }
         for (npy_intp p = 0; p < j->block; p += panel) {
             j->k->image(at + p, j->width * j->item, to + (p * c->channels + ch * panel) * j->item, j->image_apart);

@@ -13,6 +13,7 @@
 typedef struct ThnWinogradKernels {
     int m;
     int panel; /* columns of a product that stay in registers */
+    ThnConvRows copy;
     /* A panel of tiles, or of channels of one tile: each lane's first row begins at at[lane]. */
     void (*image)(const char *const *at, npy_intp row, void *out, npy_intp apart);
     /* n filters from `at` on, of these strides. The first n lanes of what is written count. */
@@ -29,11 +30,6 @@ typedef struct ThnWinogradKernels {
 
 /* Those of this machine; m is 2 or 4. */
 const ThnWinogradKernels *thn_winograd_kernels(int typenum, int m);
-
-/* Copies `rows` rows of an image from row y on, each of `width` elements from column x on, to rows of `width` elements; what
- * lies outside of the image is 0. */
-void thn_winograd_rows(int item, const char *image, npy_intp row_stride, const npy_intp *lengths, npy_intp y, npy_intp x,
-                       npy_intp rows, npy_intp width, char *to);
 
 double thn_winograd_weights_cost(const ThnConv *c);
 /* -1: out of memory. */

@@ -64,8 +64,8 @@ static int transform(const Job *j, npy_intp number, int of_images)
     const npy_intp end = thn_least(j->row + j->block, j->rows);
     for (npy_intp r = j->row; r < end; r++) {
         for (npy_intp l = 0; l < n; l++) {
-            thn_winograd_rows((int)item, from + r / j->down * strides[0] + l * strides[1], strides[3], lengths + 1,
-                              r % j->down * TILE - low[1], -low[2], rows, width, padded + l * plane);
+            j->k->copy(from + r / j->down * strides[0] + l * strides[1], strides[3], lengths + 1, r % j->down * TILE - low[1], 1,
+                       rows, -low[2], 1, width, padded + l * plane, width * item);
         }
         for (npy_intp x = 0; x < j->across; x++, to += panel * item) {
             const char *at[THN_WINOGRAD_MOST_COLUMNS];
