@@ -119,22 +119,10 @@ TARGET static void NAME(pack)(const ThnGatherJob *j, npy_intp group, npy_intp pa
 
 #include "conv_patch.h"
 
-/* Columns [at, at + n) of a panel. */
-typedef struct {
-    npy_intp at, n;
-    const T *from;                /* of the first channel and a tap without offset */
-} NAME(Piece);
-
-typedef struct {
-    npy_intp at, n;
-    char *to;                     /* of the first row */
-} NAME(Place);
-
 typedef struct {
     NAME(Patch) patch;
-    NAME(Piece) *pieces;
-    NAME(Place) *places;
-    npy_intp *piece_of, *place_of; /* by panel: the first of them; one more at the end */
+    NAME(Pieces) reads, tops;     /* of all panels */
+    npy_intp *read_of, *top_of;   /* by panel: the first of them; one more at the end */
     npy_intp *offsets;            /* by tap of a slab */
     T *panel;
 } NAME(Block);
@@ -145,8 +133,8 @@ typedef struct {
 TARGET static void NAME(fill_panel)(const ThnGatherJob *j, const NAME(Block) *b, const ThnSlab *slab, npy_intp panel,
                                     npy_intp width)
 {
-    const NAME(Piece) *pieces = b->pieces + b->piece_of[panel];
-    const npy_intp npieces = b->piece_of[panel + 1] - b->piece_of[panel], *offsets = b->offsets;
+    const NAME(Piece) *pieces = b->reads.all + b->read_of[panel];
+    const npy_intp npieces = b->read_of[panel + 1] - b->read_of[panel], *offsets = b->offsets;
     struct {
         const T *from;
         npy_intp to, n;
@@ -158,11 +146,11 @@ TARGET static void NAME(fill_panel)(const ThnGatherJob *j, const NAME(Block) *b,
             /* The last vector of a piece lies within it, where there is room. */
             const npy_intp k = i + LANES <= len ? i : len > LANES ? len - LANES : 0;
             if (len < LANES && j->direct) {
-                shorts[nshorts].from = pieces[p].from;
+                shorts[nshorts].from = pieces[p].first;
                 shorts[nshorts].to = at;
                 shorts[nshorts++].n = len;
             } else {
-                copies[n].from = pieces[p].from + k;
+                copies[n].from = pieces[p].first + k;
                 copies[n++].to = at + k;
             }
         }
@@ -223,14 +211,14 @@ TARGET static inline npy_intp NAME(put_second)(const ThnConv *c, const T *from, 
 }
 
 /* Writes or adds a tile to several places, which are those of `row`'s first element less `row` rows. */
-TARGET static void NAME(put)(const ThnConv *c, const T *tile, npy_intp width, int m, const NAME(Place) *places, npy_intp n,
+TARGET static void NAME(put)(const ThnConv *c, const T *tile, npy_intp width, int m, const NAME(Piece) *places, npy_intp n,
                              npy_intp row, int add)
 {
     const npy_intp row_step = c->top_strides[1], step = c->top_strides[4];
     for (npy_intp p = 0; p < n; p++) {
         const npy_intp len = places[p].n;
         const T *from = tile + places[p].at;
-        char *to = places[p].to + row * row_step;
+        char *to = (char *)places[p].first + row * row_step;
         for (int i = 0; i < m; i++, from += width, to += row_step) {
             T *at = (T *)to;
             npy_intp k = 0;
@@ -255,59 +243,6 @@ TARGET static void NAME(put)(const ThnConv *c, const T *tile, npy_intp width, in
     }
 }
 
-/* Cuts the block's panels into pieces of rows. Runs have their bases. */
-TARGET static void NAME(find_pieces)(const ThnGatherJob *j, NAME(Block) *b, npy_intp group, npy_intp first_panel, npy_intp column,
-                                     npy_intp columns)
-{
-    const ThnConv *c = &j->c;
-    const npy_intp *out = c->top;
-    const int dense = c->top_strides[3] == out[2] * c->top_strides[4] && c->top_strides[2] == out[1] * c->top_strides[3];
-    NAME(Piece) *piece = b->pieces;
-    NAME(Place) *place = b->places;
-    const NAME(Run) *run = b->patch.runs;
-    npy_intp panel = 0, n = column, end = thn_panel_column(j, first_panel + 1, LANES);
-    npy_intp image = n / j->pixels, x = n % out[2], y = n / out[2] % out[1], z = n % j->pixels / out[2] / out[1];
-    b->piece_of[0] = b->place_of[0] = 0;
-    for (npy_intp at = 0; n < column + columns;) {
-        npy_intp len = out[2] - x;
-        len = len < end - n ? len : end - n;
-        const T *from = NAME(pixel)(c, &b->patch, run, j->direct, group * c->channels, z, y, x);
-        if (j->direct && piece > b->pieces + b->piece_of[panel] && piece[-1].from + piece[-1].n == from) {
-            piece[-1].n += len;
-        } else {
-            *piece++ = (NAME(Piece)){at, len, from};
-        }
-        char *to = c->at.top + image * c->top_strides[0] + group * c->filters * c->top_strides[1] + z * c->top_strides[2] +
-                   y * c->top_strides[3] + x * c->top_strides[4];
-        if (dense && place > b->places + b->place_of[panel] && place[-1].to + place[-1].n * c->top_strides[4] == to) {
-            place[-1].n += len;
-        } else {
-            *place++ = (NAME(Place)){at, len, to};
-        }
-        at += len;
-        n += len;
-        x += len;
-        if (x == out[2]) {
-            x = 0;
-            if (++y == out[1]) {
-                y = 0;
-                if (++z == out[0]) {
-                    z = 0;
-                    image++;
-                    run++;
-                }
-            }
-        }
-        if (n == end) {
-            at = 0;
-            panel++;
-            end = thn_panel_column(j, first_panel + panel + 1, LANES);
-            b->piece_of[panel] = piece - b->pieces;
-            b->place_of[panel] = place - b->places;
-        }
-    }
-}
-
 TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp row, npy_intp rows, npy_intp panel,
                                 npy_intp panels)
 {
@@ -320,11 +255,12 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
     const size_t nruns = (size_t)(columns / j->pixels + 2), npieces = (size_t)(panels + rows_of_images);
     THN_POOLED char *memory = THN_POOL_PARTS(
         {&b.panel, sizeof(T) * (size_t)(most * NR + 2 * NR)}, {&b.patch.runs, sizeof *b.patch.runs * nruns},
-        {&b.pieces, sizeof *b.pieces * npieces}, {&b.places, sizeof *b.places * npieces},
-        {&b.piece_of, sizeof(npy_intp) * (size_t)(panels + 1)}, {&b.place_of, sizeof(npy_intp) * (size_t)(panels + 1)},
+        {&b.reads.all, sizeof *b.reads.all * npieces}, {&b.tops.all, sizeof *b.tops.all * npieces},
+        {&b.read_of, sizeof(npy_intp) * (size_t)(panels + 1)}, {&b.top_of, sizeof(npy_intp) * (size_t)(panels + 1)},
         {&b.offsets, sizeof(npy_intp) * (size_t)j->slab_taps}, {&b.patch.slots, (size_t)c->stride[2]});
     THN_NEED(memory);
-    const npy_intp patch = NAME(find_runs)(c, j->pixels, j->direct, &b.patch, column, columns);
+    b.patch.direct = j->direct;
+    const npy_intp patch = NAME(find_runs)(c, &b.patch, column, column + columns);
     THN_POOLED T *data = NULL;
     if (!j->direct) {
         const npy_intp run_size = b.patch.channel * j->slab_channels;
@@ -334,7 +270,13 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
         THN_NEED(data = thn_pool_alloc(sizeof(T) * (size_t)(patch * j->slab_channels + 2 * NR)));
     }
     b.patch.data = data;
-    NAME(find_pieces)(j, &b, group, panel, column, columns);
+    b.reads.n = b.tops.n = b.read_of[0] = b.top_of[0] = 0;
+    for (npy_intp p = 0; p < panels; p++) {
+        NAME(cut)(c, &b.patch, group * c->channels, group * c->filters, thn_panel_column(j, panel + p, LANES),
+                  thn_panel_column(j, panel + p + 1, LANES), &b.reads, &b.tops);
+        b.read_of[p + 1] = b.reads.n;
+        b.top_of[p + 1] = b.tops.n;
+    }
     T tile[MR * NR] __attribute__((aligned(64)));
     npy_intp before = 0;
     const npy_intp step = c->top_strides[4];
@@ -346,32 +288,32 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
             b.offsets[t] = NAME(tap_offset)(c, &b.patch, slab.tap + t);
         }
         if (j->direct) {
-            for (npy_intp p = 0; s > 0 && slab.tap == 0 && p < b.piece_of[panels]; p++) {
-                b.pieces[p].from += j->slab_channels * b.patch.channel;
+            for (npy_intp p = 0; s > 0 && slab.tap == 0 && p < b.reads.n; p++) {
+                b.reads.all[p].first += j->slab_channels * b.patch.channel;
             }
         } else if (slab.tap == 0) {
             NAME(fill_patch)(c, &b.patch, group, &slab);
         }
         for (npy_intp p = 0; p < panels; p++) {
             const npy_intp nv = thn_panel_vectors(j->unit_vectors, j->unit_panels, (panel + p) % j->unit_panels);
-            const T *from = b.pieces[b.piece_of[p]].from;
+            const T *from = b.reads.all[b.read_of[p]].first;
             if (!j->open) {
                 NAME(fill_panel)(j, &b, &slab, p, nv * LANES);
             }
-            const NAME(Place) *places = b.places + b.place_of[p];
-            const npy_intp nplaces = b.place_of[p + 1] - b.place_of[p];
+            const NAME(Piece) *places = b.tops.all + b.top_of[p];
+            const npy_intp nplaces = b.top_of[p + 1] - b.top_of[p];
             const int even = nplaces == 1 && places->n == nv * LANES && step == (npy_intp)sizeof(T);
             for (npy_intp r = row; r < row + rows; r += MR) {
                 const int m = (int)(c->filters - r < MR ? c->filters - r : MR);
                 const NAME(Tile) run = NAME(tiles)[TILE_OF(m)][nv - 1];
                 const T *a = weights + r * k_end;
                 const int straight = even && IS_EXACT(m);
-                char *to = straight ? places->to + r * c->top_strides[1] : (char *)tile;
+                char *to = straight ? (char *)places->first + r * c->top_strides[1] : (char *)tile;
                 const npy_intp to_step = straight ? c->top_strides[1] : nv * LANES * (npy_intp)sizeof(T);
                 const int add = straight && s > 0;
                 for (npy_intp q = 0; q < nplaces && !straight; q++) {
                     for (int i = 0; i < m; i++) {
-                        const char *to = places[q].to + (r + i) * c->top_strides[1];
+                        const char *to = (const char *)places[q].first + (r + i) * c->top_strides[1];
                         __builtin_prefetch(to, 1);
                         __builtin_prefetch(to + places[q].n * step - 1, 1);
                     }

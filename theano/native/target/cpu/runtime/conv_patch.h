@@ -11,20 +11,20 @@ typedef struct {
 typedef struct {
     NAME(Run) *runs;
     npy_intp nruns;
+    int direct;                   /* no patches: the images themselves are read */
     npy_intp plane, row, slot, channel; /* elements from one to the next in patches, or in the images */
     signed char *slots;                 /* by remainder of a tap's place along x: where such elements lie; -1: nowhere */
     T *data;
 } NAME(Patch);
 
-/* Finds runs, and the size of a patch of one channel; returns it. */
-TARGET static npy_intp NAME(find_runs)(const ThnConv *c, npy_intp pixels, int direct, NAME(Patch) *b, npy_intp column, npy_intp columns)
+/* Finds the runs of columns [n, end_column), and the size of a patch of one channel; returns it. */
+TARGET static npy_intp NAME(find_runs)(const ThnConv *c, NAME(Patch) *b, npy_intp n, npy_intp end_column)
 {
     const npy_intp *out = c->top, last_z = (c->kernel[0] - 1) * c->dilation[0], last_y = (c->kernel[1] - 1) * c->dilation[1];
-    npy_intp zs = 0, ys = 0, xs = 0;
+    npy_intp pixels = thn_conv_size(out), zs = 0, ys = 0, xs = 0;
     b->nruns = 0;
-    for (npy_intp n = column; n < column + columns;) {
-        const npy_intp image = n / pixels, first = n % pixels;
-        const npy_intp end = (image + 1) * pixels < column + columns ? pixels : column + columns - image * pixels;
+    while (n < end_column) {
+        const npy_intp image = n / pixels, first = n % pixels, end = thn_least(pixels, end_column - image * pixels);
         const npy_intp row0 = first / out[2], row1 = (end - 1) / out[2];
         NAME(Run) *run = &b->runs[b->nruns++];
         *run = (NAME(Run)){.image = image, .z = row0 / out[1], .zs = row1 / out[1] - row0 / out[1] + 1, .xs = out[2]};
@@ -47,7 +47,7 @@ TARGET static npy_intp NAME(find_runs)(const ThnConv *c, npy_intp pixels, int di
             b->slots[p] = (signed char)nslots++;
         }
     }
-    if (direct) {
+    if (b->direct) {
         b->channel = c->image_strides[1] / (npy_intp)sizeof(T);
         b->plane = c->image_strides[2] / (npy_intp)sizeof(T);
         b->row = c->image_strides[3] / (npy_intp)sizeof(T);
@@ -95,15 +95,62 @@ static inline npy_intp NAME(tap_offset)(const ThnConv *c, const NAME(Patch) *b, 
            b->slots[x % c->stride[2]] * b->slot;
 }
 
-/* What the element of the first channel at the output pixel (z, y, x) of a run is read from by a tap without offset. */
-static inline const T *NAME(pixel)(const ThnConv *c, const NAME(Patch) *b, const NAME(Run) *run, int direct, npy_intp channel,
-                                   npy_intp z, npy_intp y, npy_intp x)
+/* What a tap without offset reads for the output pixel (z, y, x) of an image: that of a channel, or of the first one in a patch. */
+static inline T *NAME(pixel)(const ThnConv *c, const NAME(Patch) *b, npy_intp image, npy_intp channel, npy_intp z, npy_intp y,
+                             npy_intp x)
 {
-    if (direct) {
-        return (const T *)(c->at.images + run->image * c->image_strides[0] + channel * c->image_strides[1] +
-                           (z * c->stride[0] - c->low[0]) * c->image_strides[2] +
-                           (y * c->stride[1] - c->low[1]) * c->image_strides[3]) +
+    if (b->direct) {
+        return (T *)(c->at.images + image * c->image_strides[0] + channel * c->image_strides[1] +
+                     (z * c->stride[0] - c->low[0]) * c->image_strides[2] + (y * c->stride[1] - c->low[1]) * c->image_strides[3]) +
                (x - c->low[2]);
     }
+    const NAME(Run) *run = &b->runs[image - b->runs->image];
     return b->data + run->base + (z - run->z) * c->stride[0] * b->plane + (y - run->y) * c->stride[1] * b->row + (x - run->x);
+}
+
+/* Columns [at, at + n), which lie behind each other from `first` on. */
+typedef struct {
+    npy_intp at, n;
+    T *first;
+} NAME(Piece);
+
+typedef struct {
+    NAME(Piece) *all;
+    npy_intp n, joined;           /* pieces; the first of them that others may be joined to */
+} NAME(Pieces);
+
+static inline void NAME(append)(NAME(Pieces) *p, npy_intp at, npy_intp n, char *first, npy_intp step)
+{
+    NAME(Piece) *last = &p->all[p->n - 1];
+    if (p->n > p->joined && (char *)last->first + last->n * step == first) {
+        last->n += n;
+    } else {
+        p->all[p->n++] = (NAME(Piece)){at, n, (T *)first};
+    }
+}
+
+/* Appends columns [column, end) as they are read of a channel and as they are written, or read, of a filter. */
+TARGET static void NAME(cut)(const ThnConv *c, const NAME(Patch) *b, npy_intp channel, npy_intp filter, npy_intp column, npy_intp end,
+                             NAME(Pieces) *reads, NAME(Pieces) *tops)
+{
+    const npy_intp *top = c->top, *s = c->top_strides, pixels = thn_conv_size(top);
+    npy_intp image = column / pixels, z = column % pixels / top[2] / top[1], y = column / top[2] % top[1], x = column % top[2];
+    reads->joined = reads->n;
+    tops->joined = tops->n;
+    for (npy_intp at = 0, n; column + at < end; at += n) {
+        n = thn_least(top[2] - x, end - column - at);
+        NAME(append)(reads, at, n, (char *)NAME(pixel)(c, b, image, channel, z, y, x), sizeof(T));
+        NAME(append)(tops, at, n, c->at.top + image * s[0] + filter * s[1] + z * s[2] + y * s[3] + x * s[4], s[4]);
+        x += n;
+        if (x == top[2]) {
+            x = 0;
+            if (++y == top[1]) {
+                y = 0;
+                if (++z == top[0]) {
+                    z = 0;
+                    image++;
+                }
+            }
+        }
+    }
 }

@@ -3,12 +3,6 @@
 #include "conv_tiles.h"
 #include "conv_patch.h"
 
-/* Output pixels [.., + n) of a block that lie in one row; where a tap without offset reads them. */
-typedef struct {
-    npy_intp n;
-    const T *from;
-} NAME(Piece);
-
 /* ---- tiles: M rows, each read at its offset piece by piece, N vectors of columns; b: [pixels][N * LANES] */
 
 #define TILE(M, N)                                                                                                         \
@@ -19,7 +13,7 @@ typedef struct {
         for (const NAME(Piece) *end = piece + pieces; piece < end; piece++) {                                              \
             const npy_intp n = piece->n;                                                                                   \
             const T *a[M];                                                                                                 \
-            _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) a[i] = piece->from + offsets[i];                           \
+            _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) a[i] = piece->first + offsets[i];                          \
             for (npy_intp k = 0; k < n; k++, b += N * LANES) {                                                             \
                 ADD_PRODUCTS(M, N, a[i][k], V, b)                                                                          \
             }                                                                                                              \
@@ -179,20 +173,19 @@ TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp 
     const npy_intp channel = unit * j->unit, channels = NAME(rows_of)(j, unit) / j->taps;
     const npy_intp first = part * j->part_blocks, end = first + j->part_blocks < j->blocks ? first + j->part_blocks : j->blocks;
     const size_t nruns = (size_t)(j->block / j->pixels + 2), npieces = (size_t)(j->block / c->top[2] + 3) + nruns;
-    NAME(Patch) patch;
+    NAME(Patch) patch = {.direct = j->direct};
+    NAME(Pieces) reads, tops;
     T *top;
-    NAME(Piece) *pieces;
     npy_intp *offsets;
     THN_POOLED char *memory = THN_POOL_PARTS(
         {&top, sizeof(T) * (size_t)(j->block * vectors * LANES)}, {&patch.runs, sizeof(NAME(Run)) * nruns},
-        {&pieces, sizeof *pieces * npieces}, {&offsets, sizeof(npy_intp) * (size_t)(channels * j->taps + MR)},
+        {&reads.all, sizeof *reads.all * npieces}, {&tops.all, sizeof *tops.all * npieces}, {&offsets, sizeof(npy_intp) * (size_t)(channels * j->taps + MR)},
         {&patch.slots, (size_t)c->stride[2]});
     THN_NEED(memory);
     T *sums = NAME(sums_of)(j, part, group, unit, span);
-    const int one_row = c->top_strides[3] == c->top[2] * c->top_strides[4] && c->top_strides[2] == c->top[1] * c->top_strides[3];
     for (npy_intp block = first; block < end; block++) {
         const npy_intp column = block * j->block, left = j->total - column, columns = left < j->block ? left : j->block;
-        const npy_intp size = NAME(find_runs)(c, j->pixels, j->direct, &patch, column, columns);
+        const npy_intp size = NAME(find_runs)(c, &patch, column, column + columns);
         /* As many channels at once as keep their pixels in the second-level cache. */
         npy_intp at_once = j->direct ? 131072 / (npy_intp)sizeof(T) / columns : 65536 / (npy_intp)sizeof(T) / size;
         at_once = at_once < MR ? MR : at_once / MR * MR; /* whole tiles */
@@ -202,51 +195,28 @@ TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp 
         for (npy_intp r = 0; r < patch.nruns; r++) {
             patch.runs[r].base = r * patch.channel * at_once;
         }
+        reads.n = tops.n = 0;
+        NAME(cut)(c, &patch, group * c->channels + channel, group * c->filters, column, column + columns, &reads, &tops);
         /* The gradient of the output, pixels by filters. */
         T *to = top;
         for (npy_intp panel = 0, f = span * j->span * LANES; panel < panels; panel++) {
             const npy_intp width = thn_panel_vectors(vectors, panels, panel) * LANES;
-            const npy_intp filters = c->filters - f < width ? c->filters - f : width;
-            for (npy_intp n = column; n < column + columns;) {
-                const npy_intp image = n / j->pixels, pixel = n % j->pixels;
-                npy_intp len = one_row ? j->pixels - pixel : c->top[2] - pixel % c->top[2];
-                len = len < column + columns - n ? len : column + columns - n;
-                const char *from = c->at.top + image * c->top_strides[0] + (group * c->filters + f) * c->top_strides[1] +
-                                   pixel / c->top[2] / c->top[1] * c->top_strides[2] +
-                                   pixel / c->top[2] % c->top[1] * c->top_strides[3] + pixel % c->top[2] * c->top_strides[4];
-                NAME(pack_top)(to, len, width, filters, from, c->top_strides[1]);
-                to += len * width;
-                n += len;
+            for (npy_intp p = 0; p < tops.n; p++) {
+                NAME(pack_top)(to, tops.all[p].n, width, thn_least(c->filters - f, width),
+                               (const char *)tops.all[p].first + f * c->top_strides[1], c->top_strides[1]);
+                to += tops.all[p].n * width;
             }
             f += width;
         }
         for (npy_intp ch = 0; ch < channels; ch += at_once) {
-            const npy_intp nc = channels - ch < at_once ? channels - ch : at_once, rows = nc * j->taps;
+            const npy_intp nc = thn_least(channels - ch, at_once), rows = nc * j->taps, before = j->direct ? ch : 0;
             const ThnSlab slab = {channel + ch, nc, 0, j->taps};
-            npy_intp npieces_now = 0;
-            const NAME(Run) *run = patch.runs;
             if (!j->direct) {
                 NAME(fill_patch)(c, &patch, group, &slab);
             }
-            for (npy_intp n = column; n < column + columns; run++) {
-                do {
-                    const npy_intp pixel = n % j->pixels, x = pixel % c->top[2];
-                    npy_intp len = c->top[2] - x;
-                    len = len < column + columns - n ? len : column + columns - n;
-                    const T *from = NAME(pixel)(c, &patch, run, j->direct, group * c->channels + channel + ch,
-                                                pixel / c->top[2] / c->top[1], pixel / c->top[2] % c->top[1], x);
-                    NAME(Piece) *last = &pieces[npieces_now - 1];
-                    if (npieces_now && last->from + last->n == from) {
-                        last->n += len;
-                    } else {
-                        pieces[npieces_now++] = (NAME(Piece)){len, from};
-                    }
-                    n += len;
-                } while (n < column + columns && n % j->pixels);
-            }
             for (npy_intp i = 0; i < nc; i++) {
                 for (npy_intp t = 0; t < j->taps; t++) {
-                    offsets[i * j->taps + t] = i * patch.channel + NAME(tap_offset)(c, &patch, t);
+                    offsets[i * j->taps + t] = (before + i) * patch.channel + NAME(tap_offset)(c, &patch, t);
                 }
             }
             memset(offsets + rows, 0, sizeof(npy_intp) * MR);
@@ -259,12 +229,12 @@ TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp 
 #if MR == 4
                 /* One vector of sums for each row keeps too few in flight: two tiles at once. */
                 for (; nv == 1 && r + 2 * MR <= rows; r += 2 * MR, out += 2 * MR * LANES) {
-                    NAME(tile_8_1)(pieces, npieces_now, offsets + r, b, out, block > first);
+                    NAME(tile_8_1)(reads.all, reads.n, offsets + r, b, out, block > first);
                 }
 #endif
                 for (; r < rows; r += MR, out += MR * nv * LANES) {
                     const int m = (int)(rows - r < MR ? rows - r : MR);
-                    NAME(tiles)[TILE_OF(m)][nv - 1](pieces, npieces_now, offsets + r, b, out, block > first);
+                    NAME(tiles)[TILE_OF(m)][nv - 1](reads.all, reads.n, offsets + r, b, out, block > first);
                 }
                 panel_sums += j->tiles * MR * nv * LANES;
                 b += columns * nv * LANES;
