@@ -121,7 +121,7 @@ TARGET static void NAME(pack)(const ThnGatherJob *j, npy_intp group, npy_intp pa
 
 typedef struct {
     NAME(Patch) patch;
-    NAME(Pieces) reads, tops;     /* of all panels */
+    NAME(Cut) cut;                /* all panels */
     npy_intp *read_of, *top_of;   /* by panel: the first of them; one more at the end */
     npy_intp *offsets;            /* by tap of a slab */
     T *panel;
@@ -133,7 +133,7 @@ typedef struct {
 TARGET static void NAME(fill_panel)(const ThnGatherJob *j, const NAME(Block) *b, const ThnSlab *slab, npy_intp panel,
                                     npy_intp width)
 {
-    const NAME(Piece) *pieces = b->reads.all + b->read_of[panel];
+    const NAME(Piece) *pieces = b->cut.reads.all + b->read_of[panel];
     const npy_intp npieces = b->read_of[panel + 1] - b->read_of[panel], *offsets = b->offsets;
     struct {
         const T *from;
@@ -255,7 +255,7 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
     const size_t nruns = (size_t)(columns / j->pixels + 2), npieces = (size_t)(panels + rows_of_images);
     THN_POOLED char *memory = THN_POOL_PARTS(
         {&b.panel, sizeof(T) * (size_t)(most * NR + 2 * NR)}, {&b.patch.runs, sizeof *b.patch.runs * nruns},
-        {&b.reads.all, sizeof *b.reads.all * npieces}, {&b.tops.all, sizeof *b.tops.all * npieces},
+        {&b.cut.reads.all, sizeof *b.cut.reads.all * npieces}, {&b.cut.tops.all, sizeof *b.cut.tops.all * npieces},
         {&b.read_of, sizeof(npy_intp) * (size_t)(panels + 1)}, {&b.top_of, sizeof(npy_intp) * (size_t)(panels + 1)},
         {&b.offsets, sizeof(npy_intp) * (size_t)j->slab_taps}, {&b.patch.slots, (size_t)c->stride[2]});
     THN_NEED(memory);
@@ -270,12 +270,13 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
         THN_NEED(data = thn_pool_alloc(sizeof(T) * (size_t)(patch * j->slab_channels + 2 * NR)));
     }
     b.patch.data = data;
-    b.reads.n = b.tops.n = b.read_of[0] = b.top_of[0] = 0;
-    for (npy_intp p = 0; p < panels; p++) {
-        NAME(cut)(c, &b.patch, group * c->channels, group * c->filters, thn_panel_column(j, panel + p, LANES),
-                  thn_panel_column(j, panel + p + 1, LANES), &b.reads, &b.tops);
-        b.read_of[p + 1] = b.reads.n;
-        b.top_of[p + 1] = b.tops.n;
+    NAME(begin)(c, column, &b.cut);
+    b.read_of[0] = b.top_of[0] = 0;
+    for (npy_intp p = 0, at = column, end; p < panels; p++, at = end) {
+        end = thn_panel_column(j, panel + p + 1, LANES);
+        NAME(cut)(c, &b.patch, group * c->channels, group * c->filters, end - at, &b.cut);
+        b.read_of[p + 1] = b.cut.reads.n;
+        b.top_of[p + 1] = b.cut.tops.n;
     }
     T tile[MR * NR] __attribute__((aligned(64)));
     npy_intp before = 0;
@@ -288,19 +289,19 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
             b.offsets[t] = NAME(tap_offset)(c, &b.patch, slab.tap + t);
         }
         if (j->direct) {
-            for (npy_intp p = 0; s > 0 && slab.tap == 0 && p < b.reads.n; p++) {
-                b.reads.all[p].first += j->slab_channels * b.patch.channel;
+            for (npy_intp p = 0; s > 0 && slab.tap == 0 && p < b.cut.reads.n; p++) {
+                b.cut.reads.all[p].first += j->slab_channels * b.patch.channel;
             }
         } else if (slab.tap == 0) {
             NAME(fill_patch)(c, &b.patch, group, &slab);
         }
         for (npy_intp p = 0; p < panels; p++) {
             const npy_intp nv = thn_panel_vectors(j->unit_vectors, j->unit_panels, (panel + p) % j->unit_panels);
-            const T *from = b.reads.all[b.read_of[p]].first;
+            const T *from = b.cut.reads.all[b.read_of[p]].first;
             if (!j->open) {
                 NAME(fill_panel)(j, &b, &slab, p, nv * LANES);
             }
-            const NAME(Piece) *places = b.tops.all + b.top_of[p];
+            const NAME(Piece) *places = b.cut.tops.all + b.top_of[p];
             const npy_intp nplaces = b.top_of[p + 1] - b.top_of[p];
             const int even = nplaces == 1 && places->n == nv * LANES && step == (npy_intp)sizeof(T);
             for (npy_intp r = row; r < row + rows; r += MR) {

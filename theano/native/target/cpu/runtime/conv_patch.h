@@ -129,26 +129,41 @@ static inline void NAME(append)(NAME(Pieces) *p, npy_intp at, npy_intp n, char *
     }
 }
 
-/* Appends columns [column, end) as they are read of a channel and as they are written, or read, of a filter. */
-TARGET static void NAME(cut)(const ThnConv *c, const NAME(Patch) *b, npy_intp channel, npy_intp filter, npy_intp column, npy_intp end,
-                             NAME(Pieces) *reads, NAME(Pieces) *tops)
+/* Columns cut into pieces, as they are read from a channel and as they are written, or read, of a filter. */
+typedef struct {
+    npy_intp image, z, y, x;      /* of the next column */
+    NAME(Pieces) reads, tops;
+} NAME(Cut);
+
+TARGET static void NAME(begin)(const ThnConv *c, npy_intp column, NAME(Cut) *w)
 {
-    const npy_intp *top = c->top, *s = c->top_strides, pixels = thn_conv_size(top);
-    npy_intp image = column / pixels, z = column % pixels / top[2] / top[1], y = column / top[2] % top[1], x = column % top[2];
-    reads->joined = reads->n;
-    tops->joined = tops->n;
-    for (npy_intp at = 0, n; column + at < end; at += n) {
-        n = thn_least(top[2] - x, end - column - at);
-        NAME(append)(reads, at, n, (char *)NAME(pixel)(c, b, image, channel, z, y, x), sizeof(T));
-        NAME(append)(tops, at, n, c->at.top + image * s[0] + filter * s[1] + z * s[2] + y * s[3] + x * s[4], s[4]);
-        x += n;
-        if (x == top[2]) {
-            x = 0;
-            if (++y == top[1]) {
-                y = 0;
-                if (++z == top[0]) {
-                    z = 0;
-                    image++;
+    const npy_intp *top = c->top, planes = column / top[2] / top[1];
+    w->image = planes / top[0];
+    w->z = planes % top[0];
+    w->y = column / top[2] % top[1];
+    w->x = column % top[2];
+    w->reads.n = w->tops.n = 0;
+}
+
+/* Cuts the next columns. */
+TARGET static void NAME(cut)(const ThnConv *c, const NAME(Patch) *b, npy_intp channel, npy_intp filter, npy_intp columns, NAME(Cut) *w)
+{
+    const npy_intp *top = c->top, *s = c->top_strides;
+    w->reads.joined = w->reads.n;
+    w->tops.joined = w->tops.n;
+    for (npy_intp at = 0, n; at < columns; at += n) {
+        n = thn_least(top[2] - w->x, columns - at);
+        NAME(append)(&w->reads, at, n, (char *)NAME(pixel)(c, b, w->image, channel, w->z, w->y, w->x), sizeof(T));
+        NAME(append)(&w->tops, at, n,
+                     c->at.top + w->image * s[0] + filter * s[1] + w->z * s[2] + w->y * s[3] + w->x * s[4], s[4]);
+        w->x += n;
+        if (w->x == top[2]) {
+            w->x = 0;
+            if (++w->y == top[1]) {
+                w->y = 0;
+                if (++w->z == top[0]) {
+                    w->z = 0;
+                    w->image++;
                 }
             }
         }

@@ -174,12 +174,12 @@ TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp 
     const npy_intp first = part * j->part_blocks, end = first + j->part_blocks < j->blocks ? first + j->part_blocks : j->blocks;
     const size_t nruns = (size_t)(j->block / j->pixels + 2), npieces = (size_t)(j->block / c->top[2] + 3) + nruns;
     NAME(Patch) patch = {.direct = j->direct};
-    NAME(Pieces) reads, tops;
+    NAME(Cut) cut;
     T *top;
     npy_intp *offsets;
     THN_POOLED char *memory = THN_POOL_PARTS(
         {&top, sizeof(T) * (size_t)(j->block * vectors * LANES)}, {&patch.runs, sizeof(NAME(Run)) * nruns},
-        {&reads.all, sizeof *reads.all * npieces}, {&tops.all, sizeof *tops.all * npieces}, {&offsets, sizeof(npy_intp) * (size_t)(channels * j->taps + MR)},
+        {&cut.reads.all, sizeof *cut.reads.all * npieces}, {&cut.tops.all, sizeof *cut.tops.all * npieces}, {&offsets, sizeof(npy_intp) * (size_t)(channels * j->taps + MR)},
         {&patch.slots, (size_t)c->stride[2]});
     THN_NEED(memory);
     T *sums = NAME(sums_of)(j, part, group, unit, span);
@@ -195,16 +195,15 @@ TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp 
         for (npy_intp r = 0; r < patch.nruns; r++) {
             patch.runs[r].base = r * patch.channel * at_once;
         }
-        reads.n = tops.n = 0;
-        NAME(cut)(c, &patch, group * c->channels + channel, group * c->filters, column, column + columns, &reads, &tops);
+        NAME(begin)(c, column, &cut);
+        NAME(cut)(c, &patch, group * c->channels + channel, group * c->filters, columns, &cut);
         /* The gradient of the output, pixels by filters. */
         T *to = top;
         for (npy_intp panel = 0, f = span * j->span * LANES; panel < panels; panel++) {
             const npy_intp width = thn_panel_vectors(vectors, panels, panel) * LANES;
-            for (npy_intp p = 0; p < tops.n; p++) {
-                NAME(pack_top)(to, tops.all[p].n, width, thn_least(c->filters - f, width),
-                               (const char *)tops.all[p].first + f * c->top_strides[1], c->top_strides[1]);
-                to += tops.all[p].n * width;
+            for (const NAME(Piece) *p = cut.tops.all; p < cut.tops.all + cut.tops.n; to += p->n * width, p++) {
+                NAME(pack_top)(to, p->n, width, thn_least(c->filters - f, width), (char *)p->first + f * c->top_strides[1],
+                               c->top_strides[1]);
             }
             f += width;
         }
@@ -229,12 +228,12 @@ TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp 
 #if MR == 4
                 /* One vector of sums for each row keeps too few in flight: two tiles at once. */
                 for (; nv == 1 && r + 2 * MR <= rows; r += 2 * MR, out += 2 * MR * LANES) {
-                    NAME(tile_8_1)(reads.all, reads.n, offsets + r, b, out, block > first);
+                    NAME(tile_8_1)(cut.reads.all, cut.reads.n, offsets + r, b, out, block > first);
                 }
 #endif
                 for (; r < rows; r += MR, out += MR * nv * LANES) {
                     const int m = (int)(rows - r < MR ? rows - r : MR);
-                    NAME(tiles)[TILE_OF(m)][nv - 1](reads.all, reads.n, offsets + r, b, out, block > first);
+                    NAME(tiles)[TILE_OF(m)][nv - 1](cut.reads.all, cut.reads.n, offsets + r, b, out, block > first);
                 }
                 panel_sums += j->tiles * MR * nv * LANES;
                 b += columns * nv * LANES;
