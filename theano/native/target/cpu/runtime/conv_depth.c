@@ -4,8 +4,7 @@
  * vectors of positions stay in registers while all taps pass. Where a row of the image lies outside of it a row of zeros is read;
  * at both ends of rows loads leave out what lies outside. Of rows with a stride every second element is picked in registers.
  *
- * Gradients of images with a stride of 1 are the same with filters turned round; with a stride of 2 each second position of a row
- * meets the same taps, and two vectors are interleaved. Gradients of filters keep a vector for each tap, which is added up in
+ * Of gradients of images with a stride of 2 each second position of a row meets the same taps, and two vectors are interleaved. Gradients of filters keep a vector for each tap, which is added up in
  * double precision after some rows. Each number is summed in one order, however rows and planes are dealt out. */
 #include "conv.h"
 #include "shuffle.h"
@@ -87,7 +86,6 @@ typedef struct {
 typedef struct {
     const ThnConv *c;
     const Kernels *k;
-    char *filters;
     int taps, stride, which, spread;
     int rows;                      /* made at a time */
     /* Planes read and made; for gradients of filters those of images and top. */
@@ -95,13 +93,10 @@ typedef struct {
     char *out;
     npy_intp in_length[2], out_length[2], low[2];
     npy_intp in_strides[2], out_strides[2]; /* image, channel or filter */
-    npy_intp shared;               /* planes made of one that is read */
     npy_intp parts, part;          /* of a plane; rows in each */
-    npy_intp per_task;
     int narrow;                    /* loads may read beside rows, within these */
     Reach read, made;
     Row row;
-    atomic_int failed;
 } Job;
 
 /* ---- rows */
@@ -207,10 +202,8 @@ static void describe_narrow(Job *j)
                 (weights || s->count >= j->k->lanes || s->out_row == s->count * c->item);
     if (j->narrow) {
         const npy_intp last = s->edges[s->before + s->after - 1].x + j->k->lanes;
-        const int inputs = c->direction == THN_CONV_INPUTS;
-        j->read = reach_of(c, j->in, inputs ? c->filters : c->channels, j->in_length, j->in_strides, s->in_row, s->low,
-                           last + j->taps - 1 - s->low);
-        j->made = reach_of(c, j->out, inputs ? c->channels : c->filters, j->out_length, j->out_strides, s->out_row, 0, last);
+        j->read = reach_of(c, j->in, c->groups, j->in_length, j->in_strides, s->in_row, s->low, last + j->taps - 1 - s->low);
+        j->made = reach_of(c, j->out, c->groups * c->filters, j->out_length, j->out_strides, s->out_row, 0, last);
     }
 }
 
@@ -220,9 +213,7 @@ static void sums(const Job *j, const char *from, char *to, char *filter, npy_int
 {
     const npy_intp *steps = j->c->filter_strides, item = j->c->item;
     char taken[MOST_TAPS * MOST_TAPS * sizeof(double)], *weights = taken;
-    if (j->c->direction == THN_CONV_INPUTS && !j->spread) {
-        j->k->take(j->taps, filter + (j->taps - 1) * (steps[3] + steps[4]), -steps[3], -steps[4], taken);
-    } else if (steps[4] == item && steps[3] == j->taps * item) {
+    if (steps[4] == item && steps[3] == j->taps * item) {
         weights = filter;
     } else {
         j->k->take(j->taps, filter, steps[3], steps[4], taken);
@@ -232,25 +223,30 @@ static void sums(const Job *j, const char *from, char *to, char *filter, npy_int
     make(&j->row, from, to, weights, first, last);
 }
 
-static void sums_task(void *ctx, long task)
+/* Parts of planes. */
+static int sum_some(void *ctx, npy_intp unit, npy_intp end)
 {
     const Job *j = ctx;
     const ThnConv *c = j->c;
-    npy_intp unit = task * j->per_task, rest = unit / j->parts, p = unit % j->parts;
-    const npy_intp end = thn_least(unit + j->per_task, c->batch * c->filters * j->parts);
-    npy_intp f = rest % c->filters, image = rest / c->filters;
+    npy_intp p = unit % j->parts, g = unit / j->parts / c->filters % c->groups, f = unit / j->parts % c->filters;
+    npy_intp image = unit / j->parts / c->filters / c->groups;
     for (; unit < end; unit++) {
-        const char *from = j->in + image * j->in_strides[0] + (j->shared == 1 ? f : f / j->shared) * j->in_strides[1];
-        char *to = j->out + image * j->out_strides[0] + f * j->out_strides[1];
-        sums(j, from, to, j->filters + f * c->filter_strides[0], p * j->part, thn_least((p + 1) * j->part, j->out_length[0]));
+        sums(j, j->in + image * j->in_strides[0] + g * j->in_strides[1],
+             j->out + image * j->out_strides[0] + (g * c->filters + f) * j->out_strides[1],
+             c->at.filters + g * c->filter_strides[5] + f * c->filter_strides[0], p * j->part,
+             thn_least((p + 1) * j->part, j->out_length[0]));
         if (++p == j->parts) {
             p = 0;
             if (++f == c->filters) {
                 f = 0;
-                image++;
+                if (++g == c->groups) {
+                    g = 0;
+                    image++;
+                }
             }
         }
     }
+    return 0;
 }
 
 /* ---- gradients with respect to filters */
@@ -289,19 +285,15 @@ static void add_plane(const Job *j, const char *from, char *with, Filter *s)
     }
 }
 
-/* Neighbouring filters: all images, one after the other. */
-static void filters_task(void *ctx, long task)
+/* Neighbouring filters of all groups: all images, one after the other. */
+static int filters_some(void *ctx, npy_intp first, npy_intp end)
 {
-    Job *j = ctx;
+    const Job *j = ctx;
     const ThnConv *c = j->c;
-    const npy_intp first = task * j->per_task, count = thn_least(c->filters - first, j->per_task);
-    const npy_intp taps = (npy_intp)j->taps * j->taps;
+    const npy_intp taps = (npy_intp)j->taps * j->taps, count = end - first;
     const size_t bytes = (size_t)(count * taps) * (VECTOR_BYTES + sizeof(double));
     THN_POOLED char *partial = thn_pool_alloc(bytes + sizeof(Filter) * (size_t)count);
-    if (!partial) {
-        atomic_store(&j->failed, 1);
-        return;
-    }
+    THN_NEED(partial);
     memset(partial, 0, bytes);
     double *sums = (double *)(partial + count * taps * VECTOR_BYTES);
     Filter *all = (Filter *)(partial + bytes);
@@ -310,35 +302,32 @@ static void filters_task(void *ctx, long task)
     }
     for (npy_intp image = 0; image < c->batch; image++) {
         for (npy_intp i = 0; i < count; i++) {
-            add_plane(j, j->in + image * j->in_strides[0] + (first + i) / j->shared * j->in_strides[1],
+            add_plane(j, j->in + image * j->in_strides[0] + (first + i) / c->filters * j->in_strides[1],
                       j->out + image * j->out_strides[0] + (first + i) * j->out_strides[1], &all[i]);
         }
     }
     for (npy_intp i = 0; i < count; i++) {
         j->k->gather_sums(j->taps * j->taps, all[i].partial, all[i].sums);
+        char *filter = c->at.filters + (first + i) / c->filters * c->filter_strides[5] + (first + i) % c->filters * c->filter_strides[0];
         for (int k = 0; k < j->taps * j->taps; k++) {
-            char *to = j->filters + (first + i) * c->filter_strides[0] + k / j->taps * c->filter_strides[3] +
-                       k % j->taps * c->filter_strides[4];
-            thn_put_real(c->item, to, all[i].sums[k]);
+            thn_put_real(c->item, filter + k / j->taps * c->filter_strides[3] + k % j->taps * c->filter_strides[4], all[i].sums[k]);
         }
     }
+    return 0;
 }
 
-static void describe(Job *j, const ThnConv *c, char *images, char *filters, char *top)
+static void describe(Job *j, const ThnConv *c)
 {
-    const int inputs = c->direction == THN_CONV_INPUTS;
-    *j = (Job){.c = c, .k = kernels(c->typenum), .filters = filters, .in = inputs ? top : images, .out = inputs ? images : top};
-    j->taps = (int)c->kernel[1];
-    j->spread = inputs && c->stride[1] == 2;
-    j->stride = (int)c->stride[1];
+    const int spread = c->direction == THN_CONV_INPUTS;
+    const npy_intp *from = spread ? c->top_strides : c->image_strides, *to = spread ? c->image_strides : c->top_strides;
+    *j = (Job){.c = c, .k = kernels(c->typenum), .spread = spread, .in = spread ? c->at.top : c->at.images,
+               .out = spread ? c->at.images : c->at.top, .taps = (int)c->kernel[1], .stride = (int)c->stride[1]};
     j->which = (j->taps == 3 ? 0 : 2) + j->stride - 1;
     j->rows = j->stride == 1 ? MOST_ROWS : 2;
-    j->shared = c->filters / c->groups;
-    const npy_intp *from = inputs ? c->top_strides : c->image_strides, *to = inputs ? c->image_strides : c->top_strides;
     for (int i = 0; i < 2; i++) {
-        j->in_length[i] = inputs ? c->top[1 + i] : c->image[1 + i];
-        j->out_length[i] = inputs ? c->image[1 + i] : c->top[1 + i];
-        j->low[i] = inputs && !j->spread ? c->kernel[1 + i] - 1 - c->low[1 + i] : c->low[1 + i];
+        j->in_length[i] = spread ? c->top[1 + i] : c->image[1 + i];
+        j->out_length[i] = spread ? c->image[1 + i] : c->top[1 + i];
+        j->low[i] = c->low[1 + i];
         j->in_strides[i] = from[i];
         j->out_strides[i] = to[i];
     }
@@ -350,46 +339,41 @@ static void describe(Job *j, const ThnConv *c, char *images, char *filters, char
     j->part = j->out_length[0];
 }
 
-static int depth_execute(const ThnConvPlan *p, char *images, char *filters, char *top)
+static int depth_execute(const ThnConv *c, double cost)
 {
-    const ThnConv *c = &p->conv;
     Job j;
-    describe(&j, c, images, filters, top);
+    describe(&j, c);
     const size_t row = (size_t)(j.in_length[1] * c->item);
     THN_POOLED char *zeros = thn_pool_alloc(row);
     THN_NEED(zeros);
     THN_TRY(cut_row(&j));
+    THN_POOLED Edge *edges = j.row.edges;
     memset(zeros, 0, row);
     j.row.zeros = zeros;
     describe_narrow(&j);
+    const npy_intp filters = c->groups * c->filters;
     if (c->direction == THN_CONV_WEIGHTS) {
         const npy_intp plane = j.in_length[0] * j.row.in_row + j.out_length[0] * j.row.out_row;
-        j.per_task = thn_most(1, thn_least(NEAR / thn_most(plane, 1), c->filters / thn_most(1, thn_worth(p->cost, c->filters))));
-        thn_parallel((long)((c->filters + j.per_task - 1) / j.per_task), filters_task, &j);
-    } else {
-        npy_intp units = c->filters * c->batch;
-        const npy_intp wanted = thn_worth(p->cost, units * ((j.part + j.rows - 1) / j.rows));
-        if (units < wanted) {
-            const npy_intp parts = (wanted + units - 1) / units;
-            j.part = ((j.part + parts - 1) / parts + j.rows - 1) / j.rows * j.rows;
-            j.parts = (j.out_length[0] + j.part - 1) / j.part;
-            units *= j.parts;
-        }
-        j.per_task = (units + wanted - 1) / wanted;
-        thn_parallel((long)((units + j.per_task - 1) / j.per_task), sums_task, &j);
+        const npy_intp together = thn_least(NEAR / thn_most(plane, 1), filters / thn_most(1, thn_worth(cost, filters)));
+        return thn_parallel_ranges(filters, thn_most(1, together), filters_some, &j);
     }
-    thn_pool_free(j.row.edges);
-    return atomic_load(&j.failed) ? -1 : 0;
+    npy_intp units = filters * c->batch;
+    const npy_intp wanted = thn_worth(cost, units * ((j.part + j.rows - 1) / j.rows));
+    if (units < wanted) {
+        const npy_intp parts = (wanted + units - 1) / units;
+        j.part = ((j.part + parts - 1) / parts + j.rows - 1) / j.rows * j.rows;
+        j.parts = (j.out_length[0] + j.part - 1) / j.part;
+        units *= j.parts;
+    }
+    return thn_parallel_ranges(units, (units + wanted - 1) / wanted, sum_some, &j);
 }
 
 static double depth_cost(const ThnConv *c)
 {
-    if (!kernels(c->typenum) || !thn_conv_is_flat(c) || c->channels != c->groups) {
-        return -1;
-    }
     const npy_intp taps = c->kernel[1], stride = c->stride[1];
-    if ((taps != 3 && taps != 5) || c->kernel[2] != taps || stride > 2 || c->stride[2] != stride || c->dilation[1] != 1 ||
-        c->dilation[2] != 1 || (c->direction == THN_CONV_INPUTS && c->filters != c->groups)) {
+    if (!kernels(c->typenum) || !thn_conv_is_flat(c) || !thn_conv_has_rows(c) || c->channels != 1 || (taps != 3 && taps != 5) ||
+        c->kernel[2] != taps || stride > 2 || c->stride[2] != stride || c->dilation[1] != 1 || c->dilation[2] != 1 ||
+        (c->direction == THN_CONV_INPUTS && (c->filters != 1 || stride != 2))) {
         return -1;
     }
     for (int i = 1; i < THN_CONV_DIMS; i++) {
@@ -401,8 +385,8 @@ static double depth_cost(const ThnConv *c)
         /* Each vector of positions that is an edge takes memory. */
         return -1;
     }
-    const double rows = (double)(c->batch * c->filters * c->top[1]), vectors = (double)((c->top[2] * c->item + 31) / 32);
+    const double rows = (double)(c->batch * c->groups * c->filters * c->top[1]), vectors = (double)((c->top[2] * c->item + 31) / 32);
     return rows * (4 + vectors * ((double)(taps * taps) * 0.2 + 1 + 2 * (double)stride)) + 1000;
 }
 
-const ThnConvAlgorithm thn_conv_depth = {"depth", depth_cost, depth_execute};
+const ThnConvAlgorithm thn_conv_depth = {"depth", 0, 0, depth_cost, depth_execute};

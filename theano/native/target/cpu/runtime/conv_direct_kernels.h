@@ -1,6 +1,7 @@
 /* Kernels of conv_direct.c for one element type and instruction set, see for_floats.h. */
-typedef T NAME(Vector) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
-#define V NAME(Vector)
+#include "conv_rows.h"
+
+#define V NAME(Anywhere)
 #define EACH(i, n) _Pragma("GCC unroll 9") for (int i = 0; i < (n); i++)
 #define INLINE TARGET static inline __attribute__((always_inline))
 
@@ -84,46 +85,4 @@ TARGET static void NAME(spread)(npy_intp n, const void *from_, npy_intp step, vo
     }
 }
 
-/* Every `step`-th of n elements; where they are neighbours by whole vectors, if there is room for one. */
-INLINE void NAME(move)(npy_intp n, const T *from, npy_intp step, T *to)
-{
-    npy_intp i = 0;
-    for (; step == 1 && i + LANES <= n; i += LANES) {
-        *(V *)(to + i) = *(const V *)(from + i);
-    }
-    if (step == 1 && i < n && n >= LANES) {
-        *(V *)(to + n - LANES) = *(const V *)(from + n - LANES);
-        return;
-    }
-    for (; i < n; i++) {
-        to[i] = from[i * step];
-    }
-}
-
-INLINE void NAME(copy_rows)(npy_intp rows, npy_intp before, npy_intp n, npy_intp after, const void *from_, npy_intp step,
-                            npy_intp from_stride, void *to_, npy_intp to_stride)
-{
-    for (npy_intp r = 0; r < rows; r++) {
-        const T *from = (const T *)((const char *)from_ + r * from_stride);
-        T *to = (T *)((char *)to_ + r * to_stride);
-        for (npy_intp i = 0; i < before; i++) {
-            to[i] = 0;
-        }
-        NAME(move)(n, from, step, to + before);
-        for (npy_intp i = before + n; i < before + n + after; i++) {
-            to[i] = 0;
-        }
-    }
-}
-
-TARGET static void NAME(copy)(npy_intp rows, npy_intp before, npy_intp n, npy_intp after, const void *from, npy_intp step,
-                              npy_intp from_stride, void *to, npy_intp to_stride)
-{
-    switch (step) { /* as a constant, for which there are vectors */
-    case 1: NAME(copy_rows)(rows, before, n, after, from, 1, from_stride, to, to_stride); break;
-    case 2: NAME(copy_rows)(rows, before, n, after, from, 2, from_stride, to, to_stride); break;
-    default: NAME(copy_rows)(rows, before, n, after, from, step, from_stride, to, to_stride);
-    }
-}
-
-static const Kernels NAME(kernels) = {LANES, NAME(sums), NAME(dots), NAME(copy), NAME(spread)};
+static const Kernels NAME(kernels) = {LANES, NAME(sums), NAME(dots), NAME(copy_rows), NAME(spread)};

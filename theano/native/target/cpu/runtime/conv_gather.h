@@ -1,23 +1,8 @@
-/* Convolutions as products of packed matrices, of any direction that gathers: forward, and gradients of inputs phase by phase. */
+/* Convolutions as products of packed matrices. */
 #ifndef THN_CONV_GATHER_H
 #define THN_CONV_GATHER_H
 
 #include "conv.h"
-
-/* out[b, g * rows + r, o] = sum over c, t of in[b, g * channels + c, o * stride + t * dilation - low] * weights[g, r, c, t].
- * Strides in bytes; rows of `in` (the last dim) are contiguous. */
-typedef struct ThnGather {
-    int item;
-    npy_intp images, groups, rows, channels;          /* rows, channels: of a group */
-    npy_intp in[THN_CONV_DIMS], out[THN_CONV_DIMS], kernel[THN_CONV_DIMS];
-    npy_intp stride[THN_CONV_DIMS], dilation[THN_CONV_DIMS], low[THN_CONV_DIMS];
-    npy_intp in_strides[2 + THN_CONV_DIMS], out_strides[2 + THN_CONV_DIMS];
-    npy_intp weight_strides[3 + THN_CONV_DIMS];       /* row, channel, taps, group */
-    char *in_data, *out_data, *weights;
-    /* Where every second place of a row is computed: 1, the one behind each may be written as it is, but for that behind the last
-     * of a row if `odd`; -1, that in front of each; 0, neither. They are to be 0 if `zeros`, which excludes `odd`. */
-    int beside, odd, zeros;
-} ThnGather;
 
 /* A part of the sum: channels [channel, channel + channels), taps [tap, tap + taps) of each. */
 typedef struct ThnSlab {
@@ -26,7 +11,7 @@ typedef struct ThnSlab {
 
 /* How a gather is cut up. */
 typedef struct ThnGatherJob {
-    ThnGather g;
+    ThnConv c;
     const struct ThnGatherKernels *kernels;
     npy_intp taps, pixels, total;       /* of a filter; of an image; of all images */
     npy_intp slabs, slab_channels, slab_taps, tap_parts;
@@ -35,12 +20,10 @@ typedef struct ThnGatherJob {
     npy_intp unit_vectors, unit_panels, all_panels;
     npy_intp block, blocks;             /* panels of columns of a block; blocks */
     npy_intp chunk, chunks;             /* rows of a task, a multiple of a tile's; chunks */
-    npy_intp pack_unit;                 /* panels of rows a packing task takes */
     const npy_intp *places;             /* see thn_tap_places */
     char *packed;                       /* weights: group by group, slab by slab, panel by panel */
     int direct;                         /* columns are read from the images themselves */
     int open;                           /* they are not packed; a panel lies in one row */
-    int failed;
 } ThnGatherJob;
 
 /* What is compiled for each processor and type. */
@@ -54,7 +37,7 @@ typedef struct ThnGatherKernels {
 static inline ThnSlab thn_slab(const ThnGatherJob *j, npy_intp index)
 {
     const npy_intp c = index / j->tap_parts * j->slab_channels, t = index % j->tap_parts * j->slab_taps;
-    const npy_intp nc = j->g.channels - c < j->slab_channels ? j->g.channels - c : j->slab_channels;
+    const npy_intp nc = j->c.channels - c < j->slab_channels ? j->c.channels - c : j->slab_channels;
     const npy_intp nt = j->taps - t < j->slab_taps ? j->taps - t : j->slab_taps;
     return (ThnSlab){c, nc, t, nt};
 }
@@ -72,11 +55,13 @@ static inline npy_intp thn_panel_column(const ThnGatherJob *j, npy_intp panel, n
     return panel / j->unit_panels * j->unit + (p * (j->unit_vectors / j->unit_panels) + (p < more ? p : more)) * lanes;
 }
 
-/* The convolution itself as a gather. */
-ThnGather thn_gather_forward(const ThnConv *c, char *images, char *filters, char *top);
-/* Bytes from the first weight of a row and channel to that of each tap; freed by thn_pool_free. NULL: out of memory. */
-npy_intp *thn_tap_places(const ThnGather *g);
+/* Whether filters are shared, and strides not too large. */
+int thn_gather_fits(const ThnConv *c);
+/* Lays rows together to one long row where nothing is padded, skipped or reused between them. */
+void thn_gather_flatten(ThnConv *c);
+/* Bytes from the first weight of a filter and channel to that of each tap; freed by thn_pool_free. NULL: out of memory. */
+npy_intp *thn_tap_places(const ThnConv *c);
 /* Whether rows may be read where they lie: they are neither padded nor cut into phases of a stride. */
-int thn_gather_direct(const ThnGather *g);
+int thn_gather_direct(const ThnConv *c);
 
 #endif

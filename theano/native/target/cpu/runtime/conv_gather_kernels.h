@@ -68,10 +68,10 @@ static const NAME(OpenTile) NAME(open_tiles)[4][3] = {ROW(open, 1) ROW(open, 2) 
 /* Panels [panel, end) of a group's rows. */
 TARGET static void NAME(pack)(const ThnGatherJob *j, npy_intp group, npy_intp panel, npy_intp end)
 {
-    const ThnGather *g = &j->g;
-    const npy_intp *ws = g->weight_strides;
-    const char *weights = g->weights + group * ws[5];
-    T *to_slab = (T *)j->packed + group * j->panels * MR * g->channels * j->taps;
+    const ThnConv *c = &j->c;
+    const npy_intp *ws = c->filter_strides;
+    const char *weights = c->at.filters + group * ws[5];
+    T *to_slab = (T *)j->packed + group * j->panels * MR * c->channels * j->taps;
     /* Whether a row's weights follow each other, those of a slab, too. */
     int dense = ws[1] == j->taps * (npy_intp)sizeof(T);
     for (npy_intp t = 0; t < j->taps; t++) {
@@ -81,7 +81,7 @@ TARGET static void NAME(pack)(const ThnGatherJob *j, npy_intp group, npy_intp pa
         const ThnSlab slab = thn_slab(j, s);
         const npy_intp k_end = slab.channels * slab.taps;
         npy_intp first = panel;
-        for (; dense && first < end && (first + 1) * MR <= g->rows; first++) {
+        for (; dense && first < end && (first + 1) * MR <= c->filters; first++) {
             T *to = to_slab + first * MR * k_end;
             const T *r[MR];
             for (int i = 0; i < MR; i++) {
@@ -93,11 +93,11 @@ TARGET static void NAME(pack)(const ThnGatherJob *j, npy_intp group, npy_intp pa
         }
         /* Some panels at a time, in the order in which memory lies: a channel's taps of all their rows, then the next. */
         for (; first < end; first += 8) {
-            for (npy_intp c = 0; c < slab.channels; c++) {
+            for (npy_intp ch = 0; ch < slab.channels; ch++) {
                 for (npy_intp p = first; p < first + 8 && p < end; p++) {
-                    T *to = to_slab + (p * k_end + c * slab.taps) * MR;
-                    const npy_intp m = g->rows - p * MR;
-                    const char *from = weights + p * MR * ws[0] + (slab.channel + c) * ws[1];
+                    T *to = to_slab + (p * k_end + ch * slab.taps) * MR;
+                    const npy_intp m = c->filters - p * MR;
+                    const char *from = weights + p * MR * ws[0] + (slab.channel + ch) * ws[1];
                     for (npy_intp t = 0; t < slab.taps; t++, to += MR) {
                         const char *at = from + j->places[slab.tap + t];
                         if (m >= MR) {
@@ -119,22 +119,10 @@ TARGET static void NAME(pack)(const ThnGatherJob *j, npy_intp group, npy_intp pa
 
 #include "conv_patch.h"
 
-/* Columns [at, at + n) of a panel. */
-typedef struct {
-    npy_intp at, n;
-    const T *from;                /* of the first channel and a tap without offset */
-} NAME(Piece);
-
-typedef struct {
-    npy_intp at, n;
-    char *to;                     /* of the first row */
-} NAME(Place);
-
 typedef struct {
     NAME(Patch) patch;
-    NAME(Piece) *pieces;
-    NAME(Place) *places;
-    npy_intp *piece_of, *place_of; /* by panel: the first of them; one more at the end */
+    NAME(Cut) cut;                /* all panels */
+    npy_intp *read_of, *top_of;   /* by panel: the first of them; one more at the end */
     npy_intp *offsets;            /* by tap of a slab */
     T *panel;
 } NAME(Block);
@@ -145,8 +133,8 @@ typedef struct {
 TARGET static void NAME(fill_panel)(const ThnGatherJob *j, const NAME(Block) *b, const ThnSlab *slab, npy_intp panel,
                                     npy_intp width)
 {
-    const NAME(Piece) *pieces = b->pieces + b->piece_of[panel];
-    const npy_intp npieces = b->piece_of[panel + 1] - b->piece_of[panel], *offsets = b->offsets;
+    const NAME(Piece) *pieces = b->cut.reads.all + b->read_of[panel];
+    const npy_intp npieces = b->read_of[panel + 1] - b->read_of[panel], *offsets = b->offsets;
     struct {
         const T *from;
         npy_intp to, n;
@@ -158,20 +146,20 @@ TARGET static void NAME(fill_panel)(const ThnGatherJob *j, const NAME(Block) *b,
             /* The last vector of a piece lies within it, where there is room. */
             const npy_intp k = i + LANES <= len ? i : len > LANES ? len - LANES : 0;
             if (len < LANES && j->direct) {
-                shorts[nshorts].from = pieces[p].from;
+                shorts[nshorts].from = pieces[p].first;
                 shorts[nshorts].to = at;
                 shorts[nshorts++].n = len;
             } else {
-                copies[n].from = pieces[p].from + k;
+                copies[n].from = pieces[p].first + k;
                 copies[n++].to = at + k;
             }
         }
     }
     T *to = b->panel;
 #define COPY(N, AHEAD)                                                                                                     \
-    for (npy_intp c = 0; c < slab->channels; c++) {                                                                        \
+    for (npy_intp ch = 0; ch < slab->channels; ch++) {                                                                     \
         for (npy_intp t = 0; t < slab->taps; t++, to += width) {                                                           \
-            const npy_intp offset = c * b->patch.channel + offsets[t];                                                     \
+            const npy_intp offset = ch * b->patch.channel + offsets[t];                                                    \
             _Pragma("GCC unroll 6") for (int i = 0; i < N; i++) {                                                          \
                 *(VU *)(to + copies[i].to) = *(const VU *)(copies[i].from + offset);                                       \
                 if (AHEAD) {                                                                                               \
@@ -196,9 +184,9 @@ TARGET static void NAME(fill_panel)(const ThnGatherJob *j, const NAME(Block) *b,
 #undef COPY
     for (npy_intp s = 0; s < nshorts; s++) {
         to = b->panel + shorts[s].to;
-        for (npy_intp c = 0; c < slab->channels; c++) {
+        for (npy_intp ch = 0; ch < slab->channels; ch++) {
             for (npy_intp t = 0; t < slab->taps; t++, to += width) {
-                const T *row = shorts[s].from + c * b->patch.channel + offsets[t];
+                const T *row = shorts[s].from + ch * b->patch.channel + offsets[t];
                 for (npy_intp i = 0; i < shorts[s].n; i++) {
                     to[i] = row[i];
                 }
@@ -208,38 +196,38 @@ TARGET static void NAME(fill_panel)(const ThnGatherJob *j, const NAME(Block) *b,
 }
 
 /* Writes or adds n elements to every second place, those beside them with it; returns how many are done. */
-TARGET static inline npy_intp NAME(put_second)(const ThnGather *g, const T *from, T *to, npy_intp n, int add)
+TARGET static inline npy_intp NAME(put_second)(const ThnConv *c, const T *from, T *to, npy_intp n, int add)
 {
     npy_intp k = 0;
-    for (to -= g->beside < 0; k + LANES + g->odd <= n; k += LANES) {
+    for (to -= c->beside < 0; k + LANES + c->odd <= n; k += LANES) {
         const V x = *(const VU *)(from + k);
         _Pragma("GCC unroll 2") for (int h = 0; h < 2; h++, to += LANES) {
-            const V before = g->zeros && !add ? (V){0} : *(const VU *)to;
+            const V before = c->zeros && !add ? (V){0} : *(const VU *)to;
             const V twice = THN_SHUFFLE(x, x, NAME(orders)[h]), y = add ? before + twice : twice;
-            *(VU *)to = g->beside > 0 ? THN_SHUFFLE(y, before, NAME(orders)[2]) : THN_SHUFFLE(before, y, NAME(orders)[2]);
+            *(VU *)to = c->beside > 0 ? THN_SHUFFLE(y, before, NAME(orders)[2]) : THN_SHUFFLE(before, y, NAME(orders)[2]);
         }
     }
     return k;
 }
 
 /* Writes or adds a tile to several places, which are those of `row`'s first element less `row` rows. */
-TARGET static void NAME(put)(const ThnGather *g, const T *tile, npy_intp width, int m, const NAME(Place) *places, npy_intp n,
+TARGET static void NAME(put)(const ThnConv *c, const T *tile, npy_intp width, int m, const NAME(Piece) *places, npy_intp n,
                              npy_intp row, int add)
 {
-    const npy_intp row_step = g->out_strides[1], step = g->out_strides[4];
+    const npy_intp row_step = c->top_strides[1], step = c->top_strides[4];
     for (npy_intp p = 0; p < n; p++) {
         const npy_intp len = places[p].n;
         const T *from = tile + places[p].at;
-        char *to = places[p].to + row * row_step;
+        char *to = (char *)places[p].first + row * row_step;
         for (int i = 0; i < m; i++, from += width, to += row_step) {
             T *at = (T *)to;
             npy_intp k = 0;
             if (step != sizeof(T)) {
-                for (k = g->beside ? NAME(put_second)(g, from, at, len, add) : 0; k < len; k++) {
+                for (k = c->beside ? NAME(put_second)(c, from, at, len, add) : 0; k < len; k++) {
                     T *one = (T *)(to + k * step);
                     *one = add ? *one + from[k] : from[k];
-                    if (g->zeros && !add) {
-                        one[g->beside] = 0;
+                    if (c->zeros && !add) {
+                        one[c->beside] = 0;
                     }
                 }
                 continue;
@@ -255,76 +243,24 @@ TARGET static void NAME(put)(const ThnGather *g, const T *tile, npy_intp width, 
     }
 }
 
-/* Cuts the block's panels into pieces of rows. Runs have their bases. */
-TARGET static void NAME(find_pieces)(const ThnGatherJob *j, NAME(Block) *b, npy_intp group, npy_intp first_panel, npy_intp column,
-                                     npy_intp columns)
-{
-    const ThnGather *g = &j->g;
-    const npy_intp *out = g->out;
-    const int dense = g->out_strides[3] == out[2] * g->out_strides[4] && g->out_strides[2] == out[1] * g->out_strides[3];
-    NAME(Piece) *piece = b->pieces;
-    NAME(Place) *place = b->places;
-    const NAME(Run) *run = b->patch.runs;
-    npy_intp panel = 0, n = column, end = thn_panel_column(j, first_panel + 1, LANES);
-    npy_intp image = n / j->pixels, x = n % out[2], y = n / out[2] % out[1], z = n % j->pixels / out[2] / out[1];
-    b->piece_of[0] = b->place_of[0] = 0;
-    for (npy_intp at = 0; n < column + columns;) {
-        npy_intp len = out[2] - x;
-        len = len < end - n ? len : end - n;
-        const T *from = NAME(pixel)(g, &b->patch, run, j->direct, group * g->channels, z, y, x);
-        if (j->direct && piece > b->pieces + b->piece_of[panel] && piece[-1].from + piece[-1].n == from) {
-            piece[-1].n += len;
-        } else {
-            *piece++ = (NAME(Piece)){at, len, from};
-        }
-        char *to = g->out_data + image * g->out_strides[0] + group * g->rows * g->out_strides[1] + z * g->out_strides[2] +
-                   y * g->out_strides[3] + x * g->out_strides[4];
-        if (dense && place > b->places + b->place_of[panel] && place[-1].to + place[-1].n * g->out_strides[4] == to) {
-            place[-1].n += len;
-        } else {
-            *place++ = (NAME(Place)){at, len, to};
-        }
-        at += len;
-        n += len;
-        x += len;
-        if (x == out[2]) {
-            x = 0;
-            if (++y == out[1]) {
-                y = 0;
-                if (++z == out[0]) {
-                    z = 0;
-                    image++;
-                    run++;
-                }
-            }
-        }
-        if (n == end) {
-            at = 0;
-            panel++;
-            end = thn_panel_column(j, first_panel + panel + 1, LANES);
-            b->piece_of[panel] = piece - b->pieces;
-            b->place_of[panel] = place - b->places;
-        }
-    }
-}
-
 TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp row, npy_intp rows, npy_intp panel,
                                 npy_intp panels)
 {
-    const ThnGather *g = &j->g;
+    const ThnConv *c = &j->c;
     const npy_intp column = thn_panel_column(j, panel, LANES), columns = thn_panel_column(j, panel + panels, LANES) - column;
-    const npy_intp rows_of_images = columns / g->out[2] + columns / j->pixels + 3;
-    const npy_intp depth = g->channels * j->taps, most = j->slab_channels * j->slab_taps;
+    const npy_intp rows_of_images = columns / c->top[2] + columns / j->pixels + 3;
+    const npy_intp depth = c->channels * j->taps, most = j->slab_channels * j->slab_taps;
     NAME(Block) b;
     /* One piece of memory for all tables. */
     const size_t nruns = (size_t)(columns / j->pixels + 2), npieces = (size_t)(panels + rows_of_images);
     THN_POOLED char *memory = THN_POOL_PARTS(
         {&b.panel, sizeof(T) * (size_t)(most * NR + 2 * NR)}, {&b.patch.runs, sizeof *b.patch.runs * nruns},
-        {&b.pieces, sizeof *b.pieces * npieces}, {&b.places, sizeof *b.places * npieces},
-        {&b.piece_of, sizeof(npy_intp) * (size_t)(panels + 1)}, {&b.place_of, sizeof(npy_intp) * (size_t)(panels + 1)},
-        {&b.offsets, sizeof(npy_intp) * (size_t)j->slab_taps}, {&b.patch.slots, (size_t)g->stride[2]});
+        {&b.cut.reads.all, sizeof *b.cut.reads.all * npieces}, {&b.cut.tops.all, sizeof *b.cut.tops.all * npieces},
+        {&b.read_of, sizeof(npy_intp) * (size_t)(panels + 1)}, {&b.top_of, sizeof(npy_intp) * (size_t)(panels + 1)},
+        {&b.offsets, sizeof(npy_intp) * (size_t)j->slab_taps}, {&b.patch.slots, (size_t)c->stride[2]});
     THN_NEED(memory);
-    const npy_intp patch = NAME(find_runs)(g, j->pixels, j->direct, &b.patch, column, columns);
+    b.patch.direct = j->direct;
+    const npy_intp patch = NAME(find_runs)(c, &b.patch, column, column + columns);
     THN_POOLED T *data = NULL;
     if (!j->direct) {
         const npy_intp run_size = b.patch.channel * j->slab_channels;
@@ -334,44 +270,51 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
         THN_NEED(data = thn_pool_alloc(sizeof(T) * (size_t)(patch * j->slab_channels + 2 * NR)));
     }
     b.patch.data = data;
-    NAME(find_pieces)(j, &b, group, panel, column, columns);
+    NAME(begin)(c, column, &b.cut);
+    b.read_of[0] = b.top_of[0] = 0;
+    for (npy_intp p = 0, at = column, end; p < panels; p++, at = end) {
+        end = thn_panel_column(j, panel + p + 1, LANES);
+        NAME(cut)(c, &b.patch, group * c->channels, group * c->filters, end - at, &b.cut);
+        b.read_of[p + 1] = b.cut.reads.n;
+        b.top_of[p + 1] = b.cut.tops.n;
+    }
     T tile[MR * NR] __attribute__((aligned(64)));
     npy_intp before = 0;
-    const npy_intp step = g->out_strides[4];
+    const npy_intp step = c->top_strides[4];
     for (npy_intp s = 0; s < j->slabs; s++) {
         const ThnSlab slab = thn_slab(j, s);
         const npy_intp k_end = slab.channels * slab.taps;
         const T *weights = (const T *)j->packed + (group * depth + before) * j->panels * MR;
         for (npy_intp t = 0; t < slab.taps; t++) {
-            b.offsets[t] = NAME(tap_offset)(g, &b.patch, slab.tap + t);
+            b.offsets[t] = NAME(tap_offset)(c, &b.patch, slab.tap + t);
         }
         if (j->direct) {
-            for (npy_intp p = 0; s > 0 && slab.tap == 0 && p < b.piece_of[panels]; p++) {
-                b.pieces[p].from += j->slab_channels * b.patch.channel;
+            for (npy_intp p = 0; s > 0 && slab.tap == 0 && p < b.cut.reads.n; p++) {
+                b.cut.reads.all[p].first += j->slab_channels * b.patch.channel;
             }
         } else if (slab.tap == 0) {
-            NAME(fill_patch)(g, &b.patch, group, &slab);
+            NAME(fill_patch)(c, &b.patch, group, &slab);
         }
         for (npy_intp p = 0; p < panels; p++) {
             const npy_intp nv = thn_panel_vectors(j->unit_vectors, j->unit_panels, (panel + p) % j->unit_panels);
-            const T *from = b.pieces[b.piece_of[p]].from;
+            const T *from = b.cut.reads.all[b.read_of[p]].first;
             if (!j->open) {
                 NAME(fill_panel)(j, &b, &slab, p, nv * LANES);
             }
-            const NAME(Place) *places = b.places + b.place_of[p];
-            const npy_intp nplaces = b.place_of[p + 1] - b.place_of[p];
+            const NAME(Piece) *places = b.cut.tops.all + b.top_of[p];
+            const npy_intp nplaces = b.top_of[p + 1] - b.top_of[p];
             const int even = nplaces == 1 && places->n == nv * LANES && step == (npy_intp)sizeof(T);
             for (npy_intp r = row; r < row + rows; r += MR) {
-                const int m = (int)(g->rows - r < MR ? g->rows - r : MR);
+                const int m = (int)(c->filters - r < MR ? c->filters - r : MR);
                 const NAME(Tile) run = NAME(tiles)[TILE_OF(m)][nv - 1];
                 const T *a = weights + r * k_end;
                 const int straight = even && IS_EXACT(m);
-                char *to = straight ? places->to + r * g->out_strides[1] : (char *)tile;
-                const npy_intp to_step = straight ? g->out_strides[1] : nv * LANES * (npy_intp)sizeof(T);
+                char *to = straight ? (char *)places->first + r * c->top_strides[1] : (char *)tile;
+                const npy_intp to_step = straight ? c->top_strides[1] : nv * LANES * (npy_intp)sizeof(T);
                 const int add = straight && s > 0;
                 for (npy_intp q = 0; q < nplaces && !straight; q++) {
                     for (int i = 0; i < m; i++) {
-                        const char *to = places[q].to + (r + i) * g->out_strides[1];
+                        const char *to = (const char *)places[q].first + (r + i) * c->top_strides[1];
                         __builtin_prefetch(to, 1);
                         __builtin_prefetch(to + places[q].n * step - 1, 1);
                     }
@@ -384,7 +327,7 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
                 if (straight) {
                     continue;
                 }
-                NAME(put)(g, tile, nv * LANES, m, places, nplaces, r, s > 0);
+                NAME(put)(c, tile, nv * LANES, m, places, nplaces, r, s > 0);
             }
         }
         before += k_end;

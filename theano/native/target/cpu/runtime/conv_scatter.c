@@ -17,32 +17,28 @@
 typedef struct {
     const ThnConv *c;
     const ThnWinogradKernels *k;
-    char *images, *top, *packed;
-    npy_intp cg, fg, taps, positions, padded; /* positions: a multiple of the panel if padded */
+    char *packed;
+    npy_intp taps, positions, padded;         /* positions: a multiple of the panel if padded */
     npy_intp blocks, panels, parts;           /* blocks: of ROWS channels, so that their rows fill panels, but for the last */
     npy_intp phase_row, phase;                /* elements of a row of a phase, and of the phase of a plane */
     npy_intp together;                        /* rows of a product that are added at once: panels of them */
     int dense;                                /* the taps of a filter's channels follow each other */
-    const char *filters;
-    atomic_int failed;
 } Job;
 
 static void describe(Job *j, const ThnConv *c)
 {
     j->c = c;
     j->k = thn_winograd_kernels(c->typenum, 4);
-    j->cg = c->channels / c->groups;
-    j->fg = c->filters / c->groups;
     j->taps = c->kernel[1] * c->kernel[2];
     j->positions = c->top[1] * c->top[2];
     j->padded = (j->positions + j->k->panel - 1) / j->k->panel * j->k->panel;
-    j->blocks = (j->cg + ROWS - 1) / ROWS;
-    j->panels = (j->cg * j->taps + ROWS - 1) / ROWS;
+    j->blocks = (c->channels + ROWS - 1) / ROWS;
+    j->panels = (c->channels * j->taps + ROWS - 1) / ROWS;
     const npy_intp most = RESULTS / (ROWS * j->padded * c->item), *s = c->filter_strides;
     j->phase_row = (c->image[2] + c->stride[2] - 1) / c->stride[2];
     j->phase = j->phase_row * c->image[1];
     j->together = ROWS * (most < 1 ? 1 : most < j->panels ? most : j->panels);
-    j->dense = s[4] == c->item && s[3] == c->kernel[2] * c->item && (s[1] == j->taps * c->item || j->cg == 1);
+    j->dense = s[4] == c->item && s[3] == c->kernel[2] * c->item && (s[1] == j->taps * c->item || c->channels == 1);
 }
 
 typedef struct {
@@ -62,18 +58,19 @@ typedef struct {
     TARGET static void pack_##SUFFIX(const Job *j, npy_intp panel, void *to_)                                              \
     {                                                                                                                      \
         T *to = to_;                                                                                                       \
-        const npy_intp *s = j->c->filter_strides, total = j->cg * j->taps, row = panel * ROWS;                             \
+        const ThnConv *c = j->c;                                                                                           \
+        const npy_intp *s = c->filter_strides, total = c->channels * j->taps, row = panel * ROWS;                             \
         if (j->dense && row + ROWS <= total) {                                                                             \
-            const char *from = j->filters + row * (npy_intp)sizeof(T);                                                     \
-            for (npy_intp f = 0; f < j->fg; f++, to += ROWS, from += s[0]) {                                               \
+            const char *from = c->at.filters + row * (npy_intp)sizeof(T);                                                     \
+            for (npy_intp f = 0; f < c->filters; f++, to += ROWS, from += s[0]) {                                               \
                 memcpy(to, from, ROWS * sizeof(T));                                                                        \
             }                                                                                                              \
             return;                                                                                                        \
         }                                                                                                                  \
         for (npy_intp i = 0; i < ROWS; i++) {                                                                              \
             const npy_intp channel = (row + i) / j->taps, tap = (row + i) % j->taps;                                       \
-            const char *w = j->filters + channel * s[1] + tap / j->c->kernel[2] * s[3] + tap % j->c->kernel[2] * s[4];     \
-            for (npy_intp f = 0; f < j->fg; f++) {                                                                         \
+            const char *w = c->at.filters + channel * s[1] + tap / c->kernel[2] * s[3] + tap % c->kernel[2] * s[4];        \
+            for (npy_intp f = 0; f < c->filters; f++) {                                                                    \
                 to[f * ROWS + i] = row + i < total ? *(const T *)(w + f * s[0]) : 0;                                       \
             }                                                                                                              \
         }                                                                                                                  \
@@ -123,10 +120,13 @@ static const Loops *loops_of(npy_intp item)
     return item == 4 ? &loops_single : &loops_double;
 }
 
-static void pack_task(void *ctx, long panel)
+static int pack_some(void *ctx, npy_intp panel, npy_intp end)
 {
     const Job *j = ctx;
-    loops_of(j->c->item)->pack(j, panel, j->packed + panel * ROWS * j->fg * j->c->item);
+    for (; panel < end; panel++) {
+        loops_of(j->c->item)->pack(j, panel, j->packed + panel * ROWS * j->c->filters * j->c->item);
+    }
+    return 0;
 }
 
 /* Adds what one tap gives to a plane, or to its phases. */
@@ -174,7 +174,7 @@ static void join_plane(const Job *j, const Loops *loops, const char *phases, cha
 static npy_intp pack_top(const Job *j, char *top, npy_intp f, npy_intp p, const char *from, npy_intp n)
 {
     const npy_intp panel = j->k->panel, bytes = panel * j->c->item;
-    char *to = top + ((p - p % panel) * j->fg + f * panel) * j->c->item;
+    char *to = top + ((p - p % panel) * j->c->filters + f * panel) * j->c->item;
     for (npy_intp end = p + n; p < end;) {
         const npy_intp at = p % panel, room = panel - at, len = end - p < room ? end - p : room;
         if (len < panel) {
@@ -184,81 +184,73 @@ static npy_intp pack_top(const Job *j, char *top, npy_intp f, npy_intp p, const 
         } else {
             memcpy(to, from, (size_t)bytes);
         }
-        to += at + len == panel ? bytes * j->fg : 0;
+        to += at + len == panel ? bytes * j->c->filters : 0;
         from += len * j->c->item;
         p += len;
     }
     return p;
 }
 
-static void scatter_task(void *ctx, long task)
+/* Parts of images. */
+static int scatter_some(void *ctx, npy_intp unit, npy_intp last_unit)
 {
-    Job *j = ctx;
+    const Job *j = ctx;
     const ThnConv *c = j->c;
     const Loops *loops = loops_of(c->item);
-    const npy_intp item = c->item, panel = j->k->panel, image = task / j->parts, part = task % j->parts;
-    const npy_intp first = j->parts > 1 ? part : 0, end = j->parts > 1 ? part + 1 : j->blocks;
-    const int by_phases = c->stride[2] > 1;
-    THN_POOLED char *top = thn_pool_alloc((size_t)(j->fg * j->padded * item));
+    const npy_intp item = c->item, panel = j->k->panel;
+    const int by_phases = c->stride[2] > 1, one_row = c->top_strides[3] == c->top[2] * item;
+    THN_POOLED char *top = thn_pool_alloc((size_t)(c->filters * j->padded * item));
     THN_POOLED char *rows = thn_pool_alloc((size_t)(j->together * j->padded * item));
     THN_POOLED char *phases = by_phases ? thn_pool_alloc((size_t)(c->stride[2] * j->phase * item)) : NULL;
-    if (!top || !rows || (by_phases && !phases)) {
-        atomic_store(&j->failed, 1);
-        return;
-    }
-    const int one_row = c->top_strides[3] == c->top[2] * item;
-    for (npy_intp f = 0; f < j->fg; f++) {
-        const char *from = j->top + image * c->top_strides[0] + f * c->top_strides[1];
-        npy_intp p = 0;
-        for (npy_intp y = 0; y < (one_row ? 1 : c->top[1]); y++) {
-            p = pack_top(j, top, f, p, from + y * c->top_strides[3], one_row ? j->positions : c->top[2]);
-        }
-        if (p < j->padded) {
-            memset(top + ((p - p % panel) * j->fg + f * panel + p % panel) * item, 0, (size_t)((j->padded - p) * item));
-        }
-    }
-    const npy_intp last = end * ROWS < j->cg ? end * ROWS * j->taps : j->cg * j->taps;
-    for (npy_intp r = first * ROWS * j->taps; r < last; r += j->together) {
-        const npy_intp n = last - r < j->together ? last - r : j->together;
-        for (npy_intp p = 0; p < j->padded; p += panel) {
-            for (npy_intp i = 0; i < n; i += ROWS) {
-                j->k->multiply(j->fg, j->packed + (r + i) * j->fg * item, top + p * j->fg * item, rows + (i * j->padded + p) * item,
-                               j->padded, 0);
+    THN_NEED(top && rows && (phases || !by_phases));
+    for (; unit < last_unit; unit++) {
+        const npy_intp image = unit / j->parts, part = unit % j->parts, end = j->parts > 1 ? part + 1 : j->blocks;
+        for (npy_intp f = 0; f < c->filters; f++) {
+            const char *from = c->at.top + image * c->top_strides[0] + f * c->top_strides[1];
+            npy_intp p = 0;
+            for (npy_intp y = 0; y < (one_row ? 1 : c->top[1]); y++) {
+                p = pack_top(j, top, f, p, from + y * c->top_strides[3], one_row ? j->positions : c->top[2]);
+            }
+            if (p < j->padded) {
+                memset(top + ((p - p % panel) * c->filters + f * panel + p % panel) * item, 0, (size_t)((j->padded - p) * item));
             }
         }
-        for (npy_intp i = 0; i < n; i++) {
-            const npy_intp channel = (r + i) / j->taps, tap = (r + i) % j->taps;
-            char *plane = j->images + image * c->image_strides[0] + channel * c->image_strides[1];
-            if (tap == 0) {
-                clear_plane(j, plane, phases);
+        const npy_intp last = thn_least(end * ROWS, c->channels) * j->taps;
+        for (npy_intp r = part * ROWS * j->taps; r < last; r += j->together) {
+            const npy_intp n = thn_least(last - r, j->together);
+            for (npy_intp p = 0; p < j->padded; p += panel) {
+                for (npy_intp i = 0; i < n; i += ROWS) {
+                    j->k->multiply(c->filters, j->packed + (r + i) * c->filters * item, top + p * c->filters * item,
+                                   rows + (i * j->padded + p) * item, j->padded, 0);
+                }
             }
-            add_row(j, loops, tap, rows + i * j->padded * item, plane, phases);
-            if (by_phases && tap == j->taps - 1) {
-                join_plane(j, loops, phases, plane);
+            for (npy_intp i = 0; i < n; i++) {
+                const npy_intp channel = (r + i) / j->taps, tap = (r + i) % j->taps;
+                char *plane = c->at.images + image * c->image_strides[0] + channel * c->image_strides[1];
+                if (tap == 0) {
+                    clear_plane(j, plane, phases);
+                }
+                add_row(j, loops, tap, rows + i * j->padded * item, plane, phases);
+                if (by_phases && tap == j->taps - 1) {
+                    join_plane(j, loops, phases, plane);
+                }
             }
         }
     }
+    return 0;
 }
 
-static int scatter_execute(const ThnConvPlan *p, char *images, char *filters, char *top)
+static int scatter_execute(const ThnConv *c, double cost)
 {
-    const ThnConv *c = &p->conv;
     Job j = {0};
     describe(&j, c);
-    const int many = thn_worth(p->cost, 16) > 1;
+    const int many = thn_worth(cost, 16) > 1;
     /* Each task packs the gradient of its image: images are cut for threads only, which changes no result. */
     j.parts = many && c->batch < 8 ? j.blocks : 1;
-    const npy_intp panels = j.panels, tasks = c->batch * j.parts;
-    THN_POOLED char *packed = j.packed = thn_pool_alloc((size_t)(panels * ROWS * j.fg * c->item));
+    THN_POOLED char *packed = j.packed = thn_pool_alloc((size_t)(j.panels * ROWS * c->filters * c->item));
     THN_NEED(packed);
-    for (npy_intp g = 0; g < c->groups; g++) {
-        j.images = images + g * j.cg * c->image_strides[1];
-        j.top = top + g * j.fg * c->top_strides[1];
-        j.filters = filters + g * j.fg * c->filter_strides[0];
-        thn_parallel_if(many, (long)panels, pack_task, &j);
-        thn_parallel_if(many, (long)tasks, scatter_task, &j);
-    }
-    return atomic_load(&j.failed) ? -1 : 0;
+    thn_parallel_ranges(j.panels, many ? 1 : j.panels, pack_some, &j);
+    return thn_parallel_ranges(c->batch * j.parts, many ? 1 : c->batch * j.parts, scatter_some, &j);
 }
 
 static double scatter_cost(const ThnConv *c)
@@ -268,16 +260,16 @@ static double scatter_cost(const ThnConv *c)
     }
     Job j = {0};
     describe(&j, c);
-    if (j.padded * j.fg * c->item > MOST_TOP) {
+    if (j.padded * c->filters * c->item > MOST_TOP) {
         return -1;
     }
     const double scale = c->item == 4 ? 1 : 2, groups = (double)(c->batch * c->groups);
-    const double rows = (double)(j.panels * ROWS), positions = (double)j.padded, filters = (double)j.fg;
-    const double lines = (double)(j.cg * j.taps * c->top[1]), joined = c->stride[2] == 1 ? 0 : 0.5;
+    const double rows = (double)(j.panels * ROWS), positions = (double)j.padded, filters = (double)c->filters;
+    const double lines = (double)(c->channels * j.taps * c->top[1]), joined = c->stride[2] == 1 ? 0 : 0.5;
     const double products = scale * 0.023 * rows * positions * (filters + 3), added = lines * (2.5 + scale * 0.08 * (double)c->top[2]) +
-                        scale * joined * (double)(j.cg * c->image[1] * c->image[2]);
+                        scale * joined * (double)(c->channels * c->image[1] * c->image[2]);
     const double packed = filters * positions * 0.2 * scale;
     return groups * (products + added + packed) + (double)c->groups * rows * filters * 0.15 * scale + 1000;
 }
 
-const ThnConvAlgorithm thn_conv_scatter = {"scatter", scatter_cost, scatter_execute};
+const ThnConvAlgorithm thn_conv_scatter = {"scatter", 1, 0, scatter_cost, scatter_execute};

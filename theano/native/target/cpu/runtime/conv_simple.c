@@ -3,12 +3,6 @@
 #include "conv.h"
 #include "plan.h"
 
-typedef struct {
-    const ThnConv *c;
-    char *images, *filters, *top;
-    npy_intp per_task;
-} Job;
-
 /* One pair of rows: n outputs at `top` (contiguous), elements of the image `step` apart, filters `place` bytes apart. */
 #define ROW(NAME, T)                                                                                                       \
     static void NAME(int direction, npy_intp n, char *top_, char *image_, npy_intp step, char *filter, npy_intp place)     \
@@ -76,65 +70,52 @@ static void plane(const ThnConv *c, char *image, char *filter, char *top)
     }
 }
 
-/* Tasks are planes of the output: image by filter, filter by channel, or image by channel. */
-static void simple_task(void *ctx, long task)
+/* How many planes the result has: images' filters or channels, filters' channels; and how many pairs of planes add up to each. */
+static npy_intp planes_of(const ThnConv *c, npy_intp *pairs)
 {
-    const Job *j = ctx;
-    const ThnConv *c = j->c;
-    const npy_intp cg = c->channels / c->groups, fg = c->filters / c->groups;
-    const npy_intp inner = c->direction == THN_CONV_FORWARD ? c->filters : c->direction == THN_CONV_WEIGHTS ? cg : c->channels;
-    const npy_intp total = inner * (c->direction == THN_CONV_WEIGHTS ? c->filters : c->batch);
-    const npy_intp end = (task + 1) * j->per_task < total ? (task + 1) * j->per_task : total;
-    for (npy_intp k = task * j->per_task; k < end; k++) {
-        const npy_intp outer = k / inner, in = k % inner;
-        if (c->direction == THN_CONV_FORWARD) {
-            char *top = j->top + outer * c->top_strides[0] + in * c->top_strides[1];
-            thn_conv_clear(3, c->top, c->top_strides + 2, top, c->item);
-            for (npy_intp ch = 0; ch < cg; ch++) {
-                plane(c, j->images + outer * c->image_strides[0] + (in / fg * cg + ch) * c->image_strides[1],
-                      j->filters + in * c->filter_strides[0] + ch * c->filter_strides[1], top);
+    const int weights = c->direction == THN_CONV_WEIGHTS, inputs = c->direction == THN_CONV_INPUTS;
+    *pairs = weights ? c->batch : inputs ? c->filters : c->channels;
+    return c->groups * (weights ? c->filters * c->channels : c->batch * (inputs ? c->channels : c->filters));
+}
+
+static int simple_some(void *ctx, npy_intp made, npy_intp end)
+{
+    const ThnConv *c = ctx;
+    npy_intp pairs;
+    planes_of(c, &pairs);
+    for (; made < end; made++) {
+        for (npy_intp k = 0; k < pairs; k++) {
+            /* Image, group, filter and channel within it. */
+            npy_intp b = k, f = k, ch = k, rest = made;
+            if (c->direction != THN_CONV_FORWARD) {
+                ch = rest % c->channels;
+                rest /= c->channels;
             }
-        } else if (c->direction == THN_CONV_INPUTS) {
-            char *image = j->images + outer * c->image_strides[0] + in * c->image_strides[1];
-            thn_conv_clear(3, c->image, c->image_strides + 2, image, c->item);
-            for (npy_intp f = in / cg * fg; f < (in / cg + 1) * fg; f++) {
-                plane(c, image, j->filters + f * c->filter_strides[0] + in % cg * c->filter_strides[1],
-                      j->top + outer * c->top_strides[0] + f * c->top_strides[1]);
+            if (c->direction != THN_CONV_INPUTS) {
+                f = rest % c->filters;
+                rest /= c->filters;
             }
-        } else {
-            char *filter = j->filters + outer * c->filter_strides[0] + in * c->filter_strides[1];
-            npy_intp dims[6], strides[6];
-            for (int i = 0; i < 3; i++) {
-                dims[i] = c->kernel[i];
-                strides[i] = c->filter_strides[2 + i];
-                dims[3 + i] = c->unshared ? c->top[i] : 1;
-                strides[3 + i] = c->place_strides[i];
-            }
-            thn_conv_clear(6, dims, strides, filter, c->item);
-            for (npy_intp b = 0; b < c->batch; b++) {
-                plane(c, j->images + b * c->image_strides[0] + (outer / fg * cg + in) * c->image_strides[1], filter,
-                      j->top + b * c->top_strides[0] + outer * c->top_strides[1]);
-            }
+            const npy_intp g = rest % c->groups;
+            b = c->direction != THN_CONV_WEIGHTS ? rest / c->groups : b;
+            plane(c, c->at.images + b * c->image_strides[0] + (g * c->channels + ch) * c->image_strides[1],
+                  c->at.filters + g * c->filter_strides[5] + f * c->filter_strides[0] + ch * c->filter_strides[1],
+                  c->at.top + b * c->top_strides[0] + (g * c->filters + f) * c->top_strides[1]);
         }
     }
+    return 0;
 }
 
 static double simple_cost(const ThnConv *c)
 {
-    return thn_conv_products(c) * ((c->item == 4 ? 0.4 : 0.6) + 5 / (double)c->top[2]);
+    return thn_conv_has_rows(c) ? thn_conv_products(c) * ((c->item == 4 ? 0.4 : 0.6) + 5 / (double)c->top[2]) : -1;
 }
 
-static int simple_execute(const ThnConvPlan *p, char *images, char *filters, char *top)
+static int simple_execute(const ThnConv *c, double cost)
 {
-    const ThnConv *c = &p->conv;
-    const npy_intp total = c->direction == THN_CONV_WEIGHTS   ? c->filters * (c->channels / c->groups)
-                           : c->direction == THN_CONV_FORWARD ? c->batch * c->filters
-                                                              : c->batch * c->channels;
-    Job j = {c, images, filters, top, total};
-    const npy_intp tasks = thn_worth(p->cost, total);
-    j.per_task = (total + tasks - 1) / tasks;
-    thn_parallel((long)((total + j.per_task - 1) / j.per_task), simple_task, &j);
-    return 0;
+    npy_intp pairs;
+    const npy_intp planes = planes_of(c, &pairs);
+    thn_conv_clear(c);
+    return thn_parallel_ranges(planes, thn_share(cost, planes), simple_some, (void *)c);
 }
 
-const ThnConvAlgorithm thn_conv_simple = {"simple", simple_cost, simple_execute};
+const ThnConvAlgorithm thn_conv_simple = {"simple", 0, 0, simple_cost, simple_execute};

@@ -1,9 +1,10 @@
 /* What the tiles of products have in common: M rows by N vectors of sums that stay in registers. Included by the kernels of
  * convolutions, for each processor and type; see conv_variants.h. No include guard. */
 
+#include "conv_rows.h"
+
 /* Vectors, and those at any address. */
 typedef T NAME(Vector) __attribute__((vector_size(VECTOR)));
-typedef T NAME(Anywhere) __attribute__((vector_size(VECTOR), aligned(sizeof(T))));
 #define V NAME(Vector)
 #define VU NAME(Anywhere)
 #define MR (VECTOR == 64 ? 8 : 4) /* rows of the tile of sums that is kept in registers */

@@ -16,89 +16,87 @@
 #define LOOPS "conv_weights_kernels.h"
 #include "conv_variants.h"
 
-static void compute_task(void *ctx, long task)
-{
-    ThnWeightsJob *j = ctx;
-    const npy_intp span = task % j->spans, unit = task / j->spans % j->units, group = task / j->spans / j->units % j->g.groups;
-    if (j->kernels->compute(j, task / j->spans / j->units / j->g.groups, group, unit, span) < 0) {
-        __atomic_store_n(&j->failed, 1, __ATOMIC_RELAXED);
-    }
-}
-
-static void gather_task(void *ctx, long task)
+static int compute_some(void *ctx, npy_intp task, npy_intp end)
 {
     const ThnWeightsJob *j = ctx;
-    j->kernels->gather(j, task / j->spans / j->units, task / j->spans % j->units, task % j->spans);
+    for (; task < end; task++) {
+        const npy_intp unit = task / j->spans, group = unit / j->units;
+        THN_TRY(j->kernels->compute(j, group / j->c.groups, group % j->c.groups, unit % j->units, task % j->spans));
+    }
+    return 0;
+}
+
+static int gather_some(void *ctx, npy_intp task, npy_intp end)
+{
+    const ThnWeightsJob *j = ctx;
+    for (; task < end; task++) {
+        j->kernels->gather(j, task / j->spans / j->units, task / j->spans % j->units, task % j->spans);
+    }
+    return 0;
 }
 
 /* Where there is one tap, which reads each pixel once, images and gradient of the output may change places. The operand of the
  * fewer channels is packed; results of a short sum are better written by rows. */
-static void exchange(ThnGather *g)
+static void exchange(ThnConv *c)
 {
-    npy_intp total = g->images;
+    npy_intp total = c->batch;
     for (int i = 0; i < THN_CONV_DIMS; i++) {
-        if (g->kernel[i] != 1 || g->stride[i] != 1 || g->low[i] != 0 || g->in[i] != g->out[i]) {
+        if (c->kernel[i] != 1 || c->stride[i] != 1 || c->low[i] != 0 || c->image[i] != c->top[i]) {
             return;
         }
-        total *= g->out[i];
+        total *= c->top[i];
     }
-    if (g->rows <= g->channels && total > 2 * BLOCK) {
+    if (c->filters <= c->channels && total > 2 * BLOCK) {
         return;
     }
-    ThnGather x = *g;
-    x.in_data = g->out_data;
-    x.out_data = g->in_data;
-    memcpy(x.in_strides, g->out_strides, sizeof x.in_strides);
-    memcpy(x.out_strides, g->in_strides, sizeof x.out_strides);
-    x.rows = g->channels;
-    x.channels = g->rows;
-    x.weight_strides[0] = g->weight_strides[1];
-    x.weight_strides[1] = g->weight_strides[0];
-    *g = x;
+    const ThnConv x = *c;
+    c->at.images = x.at.top;
+    c->at.top = x.at.images;
+    memcpy(c->image_strides, x.top_strides, sizeof x.top_strides);
+    memcpy(c->top_strides, x.image_strides, sizeof x.image_strides);
+    c->filters = x.channels;
+    c->channels = x.filters;
+    c->filter_strides[0] = x.filter_strides[1];
+    c->filter_strides[1] = x.filter_strides[0];
 }
 
 static double weights_cost(const ThnConv *c)
 {
-    if (c->unshared || c->direction != THN_CONV_WEIGHTS) {
+    if (c->direction != THN_CONV_WEIGHTS || !thn_gather_fits(c)) {
         return -1;
     }
-    for (int i = 0; i < THN_CONV_DIMS; i++) {
-        if (c->stride[i] > 127) {
-            return -1;
-        }
-    }
-    const double rows = (double)c->filters / (double)c->groups, groups = (double)(c->batch * c->groups);
-    const double scale = c->item == 4 ? 1 : 2, taps = (double)(c->kernel[0] * c->kernel[1] * c->kernel[2]);
-    const double written = (double)c->filters * (double)(c->channels / c->groups) * taps * 0.7;
+    const double rows = (double)c->filters, groups = (double)(c->batch * c->groups);
+    const double scale = c->item == 4 ? 1 : 2, taps = (double)thn_conv_size(c->kernel);
+    const double written = (double)(c->filters * c->groups * c->channels) * taps * 0.7;
     return scale * (thn_conv_products(c) * 0.0225 * (1 + 20 / rows) + written) + (c->groups > 1 ? groups * 600 : 0) + 1000;
 }
 
-static int weights_execute(const ThnConvPlan *p, char *images, char *filters, char *top)
+static int weights_execute(const ThnConv *given, double cost)
 {
-    const ThnConv *c = &p->conv;
-    ThnWeightsJob j = {.g = thn_gather_forward(c, images, filters, top), .kernels = VARIANT(kernels, c->typenum)};
-    ThnGather *g = &j.g;
-    exchange(g);
+    ThnWeightsJob j = {.c = *given, .kernels = VARIANT(kernels, given->typenum)};
+    ThnConv *c = &j.c;
+    thn_gather_flatten(c);
+    exchange(c);
     const npy_intp mr = j.kernels->rows;
-    j.taps = g->kernel[0] * g->kernel[1] * g->kernel[2];
-    j.pixels = g->out[0] * g->out[1] * g->out[2];
-    j.total = j.pixels * g->images;
-    j.direct = thn_gather_direct(g);
-    j.vectors = (g->rows + j.kernels->lanes - 1) / j.kernels->lanes;
+    j.taps = thn_conv_size(c->kernel);
+    j.pixels = thn_conv_size(c->top);
+    j.total = j.pixels * c->batch;
+    j.direct = thn_gather_direct(c);
+    j.vectors = (c->filters + j.kernels->lanes - 1) / j.kernels->lanes;
     j.blocks = (j.total + BLOCK - 1) / BLOCK;
     j.block = (j.total + j.blocks - 1) / j.blocks;
     j.blocks = (j.total + j.block - 1) / j.block;
     /* Parts of the sum, by lengths alone. They cost a pass over the result. */
-    const npy_intp rows = g->channels * j.taps, wanted = thn_worth(p->cost, TASKS);
-    const npy_intp units = thn_least(thn_most(1, rows / BLOCK), g->channels);
+    const npy_intp rows = c->channels * j.taps, wanted = thn_worth(cost, TASKS);
+    const npy_intp units = thn_least(thn_most(1, rows / BLOCK), c->channels);
     const npy_intp spans = j.direct || j.taps > 8 ? thn_most(1, j.vectors / 12) : 1;
-    j.parts = thn_least(thn_most(1, wanted / (g->groups * thn_least(units * spans, TASKS))), thn_most(1, j.total / 500));
+    j.parts = thn_least(thn_most(1, wanted / (c->groups * thn_least(units * spans, TASKS))), thn_most(1, j.total / 500));
     /* Each task packs what it needs of the gradient of the output, and so should have many rows; or copies what it needs of the
      * images, and should have many columns. No result depends on how these are cut. */
-    const npy_intp others = thn_get_threads() > 1 ? thn_most(1, wanted / (g->groups * j.parts)) : 1;
+    const npy_intp others = thn_get_threads() > 1 ? thn_most(1, wanted / (c->groups * j.parts)) : 1;
     j.units = thn_least(others, units);
-    j.unit = (g->channels + j.units - 1) / j.units;
-    j.units = (g->channels + j.unit - 1) / j.unit;
+    j.unit = (c->channels + j.units - 1) / j.units;
+    j.units = (c->channels + j.unit - 1) / j.unit;
     j.spans = thn_least(thn_most(1, others / j.units), thn_most(1, j.vectors / 12));
     j.span = (j.vectors + j.spans - 1) / j.spans;
     j.spans = (j.vectors + j.span - 1) / j.span;
@@ -106,16 +104,13 @@ static int weights_execute(const ThnConvPlan *p, char *images, char *filters, ch
     j.parts = (j.blocks + j.part_blocks - 1) / j.part_blocks;
     j.tiles = (j.unit * j.taps + mr - 1) / mr;
     j.task_sums = j.tiles * mr * j.span * j.kernels->lanes;
-    const npy_intp tasks = g->groups * j.units * j.spans;
-    THN_POOLED char *sums = j.sums = thn_pool_alloc((size_t)(j.parts * tasks * j.task_sums * g->item));
-    THN_POOLED npy_intp *places = thn_tap_places(g);
+    const npy_intp tasks = c->groups * j.units * j.spans;
+    THN_POOLED char *sums = j.sums = thn_pool_alloc((size_t)(j.parts * tasks * j.task_sums * c->item));
+    THN_POOLED npy_intp *places = thn_tap_places(c);
     THN_NEED(sums && places);
     j.places = places;
-    thn_parallel((long)(j.parts * tasks), compute_task, &j);
-    if (!j.failed) {
-        thn_parallel((long)tasks, gather_task, &j);
-    }
-    return j.failed ? -1 : 0;
+    THN_TRY(thn_parallel_ranges(j.parts * tasks, 1, compute_some, &j));
+    return thn_parallel_ranges(tasks, 1, gather_some, &j);
 }
 
-const ThnConvAlgorithm thn_conv_weights = {"weights", weights_cost, weights_execute};
+const ThnConvAlgorithm thn_conv_weights = {"weights", 0, 0, weights_cost, weights_execute};

@@ -8,7 +8,7 @@
 
 /* How it is cut up. The rows of the product are channels and taps, its columns filters; the sum runs over output pixels. */
 typedef struct ThnWeightsJob {
-    ThnGather g;                        /* the convolution whose `out` is the gradient of the output; weights are written */
+    ThnConv c;
     const struct ThnWeightsKernels *kernels;
     npy_intp taps, pixels, total;
     npy_intp block, blocks;             /* pixels of a block; blocks */
@@ -20,7 +20,7 @@ typedef struct ThnWeightsJob {
     const npy_intp *places;             /* see thn_tap_places */
     char *sums;                         /* [part][group][unit][span][tile row][tile column] of tiles */
     npy_intp task_sums;                 /* elements */
-    int direct, failed;
+    int direct;
 } ThnWeightsJob;
 
 /* What is compiled for each processor and type. */

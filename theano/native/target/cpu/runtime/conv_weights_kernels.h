@@ -3,12 +3,6 @@
 #include "conv_tiles.h"
 #include "conv_patch.h"
 
-/* Output pixels [.., + n) of a block that lie in one row; where a tap without offset reads them. */
-typedef struct {
-    npy_intp n;
-    const T *from;
-} NAME(Piece);
-
 /* ---- tiles: M rows, each read at its offset piece by piece, N vectors of columns; b: [pixels][N * LANES] */
 
 #define TILE(M, N)                                                                                                         \
@@ -19,7 +13,7 @@ typedef struct {
         for (const NAME(Piece) *end = piece + pieces; piece < end; piece++) {                                              \
             const npy_intp n = piece->n;                                                                                   \
             const T *a[M];                                                                                                 \
-            _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) a[i] = piece->from + offsets[i];                           \
+            _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) a[i] = piece->first + offsets[i];                          \
             for (npy_intp k = 0; k < n; k++, b += N * LANES) {                                                             \
                 ADD_PRODUCTS(M, N, a[i][k], V, b)                                                                          \
             }                                                                                                              \
@@ -88,16 +82,16 @@ TARGET static void NAME(pack_top)(T *to, npy_intp n, npy_intp width, npy_intp fi
 TARGET static void NAME(emit)(const ThnWeightsJob *j, const T *sums, npy_intp parts, npy_intp part_step, npy_intp group,
                               npy_intp first, npy_intp rows, npy_intp column, npy_intp width)
 {
-    const ThnGather *g = &j->g;
-    const npy_intp *ws = g->weight_strides, filters = g->rows - column < width ? g->rows - column : width;
-    char *weights = g->weights + group * ws[5] + column * ws[0];
-    npy_intp c = first / j->taps, t = first % j->taps;
+    const ThnConv *c = &j->c;
+    const npy_intp *ws = c->filter_strides, filters = c->filters - column < width ? c->filters - column : width;
+    char *weights = c->at.filters + group * ws[5] + column * ws[0];
+    npy_intp ch = first / j->taps, t = first % j->taps;
     char *at[MR];
     for (npy_intp i = 0; i < rows; i++) {
-        at[i] = weights + c * ws[1] + j->places[t];
+        at[i] = weights + ch * ws[1] + j->places[t];
         if (++t == j->taps) {
             t = 0;
-            c++;
+            ch++;
         }
     }
     if (ws[0] == (npy_intp)sizeof(T)) {
@@ -139,13 +133,13 @@ TARGET static void NAME(emit)(const ThnWeightsJob *j, const T *sums, npy_intp pa
 
 TARGET static T *NAME(sums_of)(const ThnWeightsJob *j, npy_intp part, npy_intp group, npy_intp unit, npy_intp span)
 {
-    return (T *)j->sums + (((part * j->g.groups + group) * j->units + unit) * j->spans + span) * j->task_sums;
+    return (T *)j->sums + (((part * j->c.groups + group) * j->units + unit) * j->spans + span) * j->task_sums;
 }
 
 /* Rows of a unit, and columns of a span. */
 static inline npy_intp NAME(rows_of)(const ThnWeightsJob *j, npy_intp unit)
 {
-    const npy_intp left = j->g.channels - unit * j->unit;
+    const npy_intp left = j->c.channels - unit * j->unit;
     return (left < j->unit ? left : j->unit) * j->taps;
 }
 
@@ -159,7 +153,7 @@ TARGET static void NAME(gather)(const ThnWeightsJob *j, npy_intp group, npy_intp
 {
     const npy_intp rows = NAME(rows_of)(j, unit), vectors = NAME(vectors_of)(j, span);
     const T *sums = NAME(sums_of)(j, 0, group, unit, span);
-    const npy_intp part_step = j->g.groups * j->units * j->spans * j->task_sums;
+    const npy_intp part_step = j->c.groups * j->units * j->spans * j->task_sums;
     const npy_intp panels = THN_MOST_PANELS(vectors);
     for (npy_intp panel = 0, column = 0; panel < panels; panel++) {
         const npy_intp width = thn_panel_vectors(vectors, panels, panel) * LANES;
@@ -174,25 +168,24 @@ TARGET static void NAME(gather)(const ThnWeightsJob *j, npy_intp group, npy_intp
 
 TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp group, npy_intp unit, npy_intp span)
 {
-    const ThnGather *g = &j->g;
+    const ThnConv *c = &j->c;
     const npy_intp vectors = NAME(vectors_of)(j, span), panels = THN_MOST_PANELS(vectors);
     const npy_intp channel = unit * j->unit, channels = NAME(rows_of)(j, unit) / j->taps;
     const npy_intp first = part * j->part_blocks, end = first + j->part_blocks < j->blocks ? first + j->part_blocks : j->blocks;
-    const size_t nruns = (size_t)(j->block / j->pixels + 2), npieces = (size_t)(j->block / g->out[2] + 3) + nruns;
-    NAME(Patch) patch;
+    const size_t nruns = (size_t)(j->block / j->pixels + 2), npieces = (size_t)(j->block / c->top[2] + 3) + nruns;
+    NAME(Patch) patch = {.direct = j->direct};
+    NAME(Cut) cut;
     T *top;
-    NAME(Piece) *pieces;
     npy_intp *offsets;
     THN_POOLED char *memory = THN_POOL_PARTS(
         {&top, sizeof(T) * (size_t)(j->block * vectors * LANES)}, {&patch.runs, sizeof(NAME(Run)) * nruns},
-        {&pieces, sizeof *pieces * npieces}, {&offsets, sizeof(npy_intp) * (size_t)(channels * j->taps + MR)},
-        {&patch.slots, (size_t)g->stride[2]});
+        {&cut.reads.all, sizeof *cut.reads.all * npieces}, {&cut.tops.all, sizeof *cut.tops.all * npieces}, {&offsets, sizeof(npy_intp) * (size_t)(channels * j->taps + MR)},
+        {&patch.slots, (size_t)c->stride[2]});
     THN_NEED(memory);
     T *sums = NAME(sums_of)(j, part, group, unit, span);
-    const int one_row = g->out_strides[3] == g->out[2] * g->out_strides[4] && g->out_strides[2] == g->out[1] * g->out_strides[3];
     for (npy_intp block = first; block < end; block++) {
         const npy_intp column = block * j->block, left = j->total - column, columns = left < j->block ? left : j->block;
-        const npy_intp size = NAME(find_runs)(g, j->pixels, j->direct, &patch, column, columns);
+        const npy_intp size = NAME(find_runs)(c, &patch, column, column + columns);
         /* As many channels at once as keep their pixels in the second-level cache. */
         npy_intp at_once = j->direct ? 131072 / (npy_intp)sizeof(T) / columns : 65536 / (npy_intp)sizeof(T) / size;
         at_once = at_once < MR ? MR : at_once / MR * MR; /* whole tiles */
@@ -202,51 +195,27 @@ TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp 
         for (npy_intp r = 0; r < patch.nruns; r++) {
             patch.runs[r].base = r * patch.channel * at_once;
         }
+        NAME(begin)(c, column, &cut);
+        NAME(cut)(c, &patch, group * c->channels + channel, group * c->filters, columns, &cut);
         /* The gradient of the output, pixels by filters. */
         T *to = top;
         for (npy_intp panel = 0, f = span * j->span * LANES; panel < panels; panel++) {
             const npy_intp width = thn_panel_vectors(vectors, panels, panel) * LANES;
-            const npy_intp filters = g->rows - f < width ? g->rows - f : width;
-            for (npy_intp n = column; n < column + columns;) {
-                const npy_intp image = n / j->pixels, pixel = n % j->pixels;
-                npy_intp len = one_row ? j->pixels - pixel : g->out[2] - pixel % g->out[2];
-                len = len < column + columns - n ? len : column + columns - n;
-                const char *from = g->out_data + image * g->out_strides[0] + (group * g->rows + f) * g->out_strides[1] +
-                                   pixel / g->out[2] / g->out[1] * g->out_strides[2] +
-                                   pixel / g->out[2] % g->out[1] * g->out_strides[3] + pixel % g->out[2] * g->out_strides[4];
-                NAME(pack_top)(to, len, width, filters, from, g->out_strides[1]);
-                to += len * width;
-                n += len;
+            for (const NAME(Piece) *p = cut.tops.all; p < cut.tops.all + cut.tops.n; to += p->n * width, p++) {
+                NAME(pack_top)(to, p->n, width, thn_least(c->filters - f, width), (char *)p->first + f * c->top_strides[1],
+                               c->top_strides[1]);
             }
             f += width;
         }
-        for (npy_intp c = 0; c < channels; c += at_once) {
-            const npy_intp nc = channels - c < at_once ? channels - c : at_once, rows = nc * j->taps;
-            const ThnSlab slab = {channel + c, nc, 0, j->taps};
-            npy_intp npieces_now = 0;
-            const NAME(Run) *run = patch.runs;
+        for (npy_intp ch = 0; ch < channels; ch += at_once) {
+            const npy_intp nc = thn_least(channels - ch, at_once), rows = nc * j->taps, before = j->direct ? ch : 0;
+            const ThnSlab slab = {channel + ch, nc, 0, j->taps};
             if (!j->direct) {
-                NAME(fill_patch)(g, &patch, group, &slab);
-            }
-            for (npy_intp n = column; n < column + columns; run++) {
-                do {
-                    const npy_intp pixel = n % j->pixels, x = pixel % g->out[2];
-                    npy_intp len = g->out[2] - x;
-                    len = len < column + columns - n ? len : column + columns - n;
-                    const T *from = NAME(pixel)(g, &patch, run, j->direct, group * g->channels + channel + c,
-                                                pixel / g->out[2] / g->out[1], pixel / g->out[2] % g->out[1], x);
-                    NAME(Piece) *last = &pieces[npieces_now - 1];
-                    if (npieces_now && last->from + last->n == from) {
-                        last->n += len;
-                    } else {
-                        pieces[npieces_now++] = (NAME(Piece)){len, from};
-                    }
-                    n += len;
-                } while (n < column + columns && n % j->pixels);
+                NAME(fill_patch)(c, &patch, group, &slab);
             }
             for (npy_intp i = 0; i < nc; i++) {
                 for (npy_intp t = 0; t < j->taps; t++) {
-                    offsets[i * j->taps + t] = i * patch.channel + NAME(tap_offset)(g, &patch, t);
+                    offsets[i * j->taps + t] = (before + i) * patch.channel + NAME(tap_offset)(c, &patch, t);
                 }
             }
             memset(offsets + rows, 0, sizeof(npy_intp) * MR);
@@ -254,17 +223,17 @@ TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp 
             T *panel_sums = sums;
             for (npy_intp panel = 0; panel < panels; panel++) {
                 const npy_intp nv = thn_panel_vectors(vectors, panels, panel);
-                T *out = panel_sums + c * j->taps * nv * LANES;
+                T *out = panel_sums + ch * j->taps * nv * LANES;
                 npy_intp r = 0;
 #if MR == 4
                 /* One vector of sums for each row keeps too few in flight: two tiles at once. */
                 for (; nv == 1 && r + 2 * MR <= rows; r += 2 * MR, out += 2 * MR * LANES) {
-                    NAME(tile_8_1)(pieces, npieces_now, offsets + r, b, out, block > first);
+                    NAME(tile_8_1)(cut.reads.all, cut.reads.n, offsets + r, b, out, block > first);
                 }
 #endif
                 for (; r < rows; r += MR, out += MR * nv * LANES) {
                     const int m = (int)(rows - r < MR ? rows - r : MR);
-                    NAME(tiles)[TILE_OF(m)][nv - 1](pieces, npieces_now, offsets + r, b, out, block > first);
+                    NAME(tiles)[TILE_OF(m)][nv - 1](cut.reads.all, cut.reads.n, offsets + r, b, out, block > first);
                 }
                 panel_sums += j->tiles * MR * nv * LANES;
                 b += columns * nv * LANES;

@@ -13,10 +13,11 @@
 typedef struct ThnWinogradKernels {
     int m;
     int panel; /* columns of a product that stay in registers */
+    ThnConvRows copy;
     /* A panel of tiles, or of channels of one tile: each lane's first row begins at at[lane]. */
     void (*image)(const char *const *at, npy_intp row, void *out, npy_intp apart);
-    /* Filters g[9][8]. The first THN_WINOGRAD_ROWS lanes of what is written count. */
-    void (*filter)(const void *g, void *out, npy_intp apart);
+    /* n filters from `at` on, of these strides. The first n lanes of what is written count. */
+    void (*filter)(npy_intp n, const char *at, const npy_intp *strides, void *out, npy_intp apart);
     /* Eight tiles of results of 4x4, which take the part of filters. */
     void (*top)(const char *const *at, npy_intp row, void *out, npy_intp apart);
     void (*result)(const void *m, npy_intp apart, char *const *at, const npy_intp *row);
@@ -30,13 +31,9 @@ typedef struct ThnWinogradKernels {
 /* Those of this machine; m is 2 or 4. */
 const ThnWinogradKernels *thn_winograd_kernels(int typenum, int m);
 
-/* Copies `rows` rows of an image from row y on, each of `width` elements from column x on, to rows of `width` elements; what
- * lies outside of the image is 0. */
-void thn_winograd_rows(int item, const char *image, npy_intp row_stride, const npy_intp *lengths, npy_intp y, npy_intp x,
-                       npy_intp rows, npy_intp width, char *to);
-
 double thn_winograd_weights_cost(const ThnConv *c);
-int thn_winograd_weights(const ThnConvPlan *p, char *images, char *filters, char *top);
+/* -1: out of memory. */
+int thn_winograd_weights(const ThnConv *c, int many_threads);
 
 extern const ThnConvAlgorithm thn_conv_winograd;
 

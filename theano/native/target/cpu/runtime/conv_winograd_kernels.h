@@ -25,7 +25,7 @@ typedef BITS TILED(Order) __attribute__((vector_size(4 * sizeof(T))));
 #define V TILED(Vector)
 #define Q TILED(Four)
 #define W TILED(Eight)
-#define EACH(i, n) _Pragma("GCC unroll 8") for (int i = 0; i < (n); i++)
+#define EACH(i, n) _Pragma("GCC unroll 9") for (int i = 0; i < (n); i++)
 #define INLINE TARGET static inline __attribute__((always_inline))
 
 /* Four rows of four into four columns. */
@@ -146,8 +146,17 @@ TARGET static void TILED(image)(const char *const *at, npy_intp row, void *out, 
     }
 KERNEL(TILED(filter_vector), 3)
 
-TARGET static void TILED(filter)(const void *g, void *out, npy_intp apart)
+TARGET static void TILED(filter)(npy_intp n, const char *at, const npy_intp *strides, void *out, npy_intp apart)
 {
+    W g[9];
+    const char *of[THN_WINOGRAD_ROWS]; /* vectors are made in registers: loads of what was stored in parts would wait */
+    EACH(f, THN_WINOGRAD_ROWS) of[f] = at + (f < n ? f : n - 1) * strides[0];
+    EACH(i, 9) {
+        const npy_intp tap = i / 3 * strides[3] + i % 3 * strides[4];
+#define OF(f) *(const T *)(of[f] + tap)
+        g[i] = (W){OF(0), OF(1), OF(2), OF(3), OF(4), OF(5), 0, 0};
+#undef OF
+    }
     TILED(filter_vector)(g, out, apart);
 }
 

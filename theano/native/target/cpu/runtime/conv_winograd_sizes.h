@@ -7,6 +7,7 @@
 #undef LANES
 #define LANES 4
 #endif
+#include "conv_rows.h"
 #define M 2
 #include "conv_winograd_kernels.h"
 #undef M
@@ -16,8 +17,8 @@
 
 /* The products are those of the larger tile. */
 static const ThnWinogradKernels NAME(kernels)[2] = {
-    {2, 2 * LANES, TILED_OF(image, 2), TILED_OF(filter, 2), NULL, TILED_OF(result, 2), NULL, TILED_OF(multiply, 4)},
-    {4, 2 * LANES, TILED_OF(image, 4), TILED_OF(filter, 4), TILED_OF(top, 4), TILED_OF(result, 4), TILED_OF(taps, 4),
+    {2, 2 * LANES, NAME(copy_rows), TILED_OF(image, 2), TILED_OF(filter, 2), NULL, TILED_OF(result, 2), NULL, TILED_OF(multiply, 4)},
+    {4, 2 * LANES, NAME(copy_rows), TILED_OF(image, 4), TILED_OF(filter, 4), TILED_OF(top, 4), TILED_OF(result, 4), TILED_OF(taps, 4),
      TILED_OF(multiply, 4)},
 };
 

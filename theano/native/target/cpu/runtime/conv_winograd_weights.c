@@ -15,8 +15,6 @@
 typedef struct {
     const ThnConv *c;
     const ThnWinogradKernels *k;
-    char *images, *filters, *top;
-    npy_intp channels, count;             /* of the group: channels, filters */
     npy_intp across, down, rows;          /* tiles of a row, rows of an image, of all images */
     npy_intp block;                       /* rows of tiles in a block */
     npy_intp channel_panels, filter_panels;
@@ -24,22 +22,19 @@ typedef struct {
     char *image_points, *top_points, *sums;
     npy_intp row;                         /* the first of the block */
     npy_intp depth;                       /* tiles of the block */
-    atomic_int failed;
 } Job;
 
 static void describe(Job *j, const ThnConv *c)
 {
     j->c = c;
     j->k = thn_winograd_kernels(c->typenum, TILE);
-    j->channels = c->channels / c->groups;
-    j->count = c->filters / c->groups;
     j->across = (c->top[2] + TILE - 1) / TILE;
     j->down = (c->top[1] + TILE - 1) / TILE;
     j->rows = c->batch * j->down;
-    j->channel_panels = (j->channels + j->k->panel - 1) / j->k->panel;
-    j->filter_panels = (j->count + THN_WINOGRAD_ROWS - 1) / THN_WINOGRAD_ROWS;
+    j->channel_panels = (c->channels + j->k->panel - 1) / j->k->panel;
+    j->filter_panels = (c->filters + THN_WINOGRAD_ROWS - 1) / THN_WINOGRAD_ROWS;
     /* Many sums need many products for each time they are read. */
-    const npy_intp size = POINTS * j->channels * j->count * c->item, most = size < 1 << 21 ? 64 : size < 1 << 24 ? 112 : 192;
+    const npy_intp size = POINTS * c->channels * c->filters * c->item, most = size < 1 << 21 ? 64 : size < 1 << 24 ? 112 : 192;
     j->block = most / j->across > 0 ? most / j->across : 1;
     j->block = j->block < j->rows ? j->block : j->rows;
     const npy_intp line = 64 / c->item, tiles = j->block * j->across;
@@ -58,19 +53,19 @@ static int transform(const Job *j, npy_intp number, int of_images)
     const npy_intp item = c->item, *strides = of_images ? c->image_strides : c->top_strides;
     const npy_intp *lengths = of_images ? c->image : c->top, *low = of_images ? c->low : no_padding;
     const npy_intp panel = of_images ? j->k->panel : THN_WINOGRAD_ROWS, slots = of_images ? panel : THN_WINOGRAD_ROWS + 2;
-    const npy_intp left = (of_images ? j->channels : j->count) - number * panel, n = left < panel ? left : panel;
+    const npy_intp left = (of_images ? c->channels : c->filters) - number * panel, n = left < panel ? left : panel;
     const npy_intp more = of_images ? 2 : 0, rows = TILE + more, width = j->across * TILE + more, plane = rows * width * item;
     THN_POOLED char *padded = thn_pool_alloc((size_t)(slots * plane));
     THN_NEED(padded);
     memset(padded + n * plane, 0, (size_t)((slots - n) * plane));
     char *to = of_images ? j->image_points + number * panel * j->block * j->across * item
                          : j->top_points + number * j->filter_panel * item;
-    const char *from = (of_images ? j->images : j->top) + number * panel * strides[1];
-    const npy_intp end = j->row + j->block < j->rows ? j->row + j->block : j->rows;
+    const char *from = (of_images ? c->at.images : c->at.top) + number * panel * strides[1];
+    const npy_intp end = thn_least(j->row + j->block, j->rows);
     for (npy_intp r = j->row; r < end; r++) {
         for (npy_intp l = 0; l < n; l++) {
-            thn_winograd_rows((int)item, from + r / j->down * strides[0] + l * strides[1], strides[3], lengths + 1,
-                              r % j->down * TILE - low[1], -low[2], rows, width, padded + l * plane);
+            j->k->copy(from + r / j->down * strides[0] + l * strides[1], strides[3], lengths + 1, r % j->down * TILE - low[1], 1,
+                       rows, -low[2], 1, width, padded + l * plane, width * item);
         }
         for (npy_intp x = 0; x < j->across; x++, to += panel * item) {
             const char *at[THN_WINOGRAD_MOST_COLUMNS];
@@ -83,79 +78,71 @@ static int transform(const Job *j, npy_intp number, int of_images)
     return 0;
 }
 
-static void transform_task(void *ctx, long task)
+static int transform_some(void *ctx, npy_intp panel, npy_intp end)
 {
-    Job *j = ctx;
-    const int of_images = task < j->channel_panels;
-    if (transform(j, of_images ? task : task - j->channel_panels, of_images)) {
-        atomic_store(&j->failed, 1);
+    const Job *j = ctx;
+    for (; panel < end; panel++) {
+        const int of_images = panel < j->channel_panels;
+        THN_TRY(transform(j, of_images ? panel : panel - j->channel_panels, of_images));
     }
+    return 0;
 }
 
-static void point_task(void *ctx, long point)
+static int multiply_some(void *ctx, npy_intp point, npy_intp end)
 {
     const Job *j = ctx;
     const npy_intp panel = j->k->panel, item = j->c->item, tiles = j->block * j->across;
-    const char *a = j->top_points + point * j->top_apart * item, *b = j->image_points + point * j->image_apart * item;
-    char *sums = j->sums + point * j->sum_apart * item;
-    for (npy_intp p = 0; p < j->channel_panels; p++) {
-        for (npy_intp f = 0; f < j->filter_panels; f++) {
-            j->k->multiply(j->depth, a + f * j->filter_panel * item, b + p * panel * tiles * item,
-                           sums + (f * j->channel_panels + p) * THN_WINOGRAD_ROWS * panel * item, panel, j->row > 0);
+    for (; point < end; point++) {
+        const char *a = j->top_points + point * j->top_apart * item, *b = j->image_points + point * j->image_apart * item;
+        char *sums = j->sums + point * j->sum_apart * item;
+        for (npy_intp p = 0; p < j->channel_panels; p++) {
+            for (npy_intp f = 0; f < j->filter_panels; f++) {
+                j->k->multiply(j->depth, a + f * j->filter_panel * item, b + p * panel * tiles * item,
+                               sums + (f * j->channel_panels + p) * THN_WINOGRAD_ROWS * panel * item, panel, j->row > 0);
+            }
         }
     }
+    return 0;
 }
 
-static void taps_task(void *ctx, long number)
+/* Taps of some filters. */
+static int taps_some(void *ctx, npy_intp f, npy_intp end)
 {
     const Job *j = ctx;
     const ThnConv *c = j->c;
     const npy_intp panel = j->k->panel, item = c->item, *s = c->filter_strides;
     double taps[9 * THN_WINOGRAD_MOST_COLUMNS] __attribute__((aligned(64)));
-    for (npy_intp r = 0; r < THN_WINOGRAD_ROWS && number * THN_WINOGRAD_ROWS + r < j->count; r++) {
-        char *filter = j->filters + (number * THN_WINOGRAD_ROWS + r) * s[0];
+    for (; f < end; f++) {
         for (npy_intp p = 0; p < j->channel_panels; p++) {
-            const npy_intp n = j->channels - p * panel < panel ? j->channels - p * panel : panel;
-            j->k->taps(j->sums + ((number * j->channel_panels + p) * THN_WINOGRAD_ROWS + r) * panel * item, j->sum_apart, taps);
+            const npy_intp n = thn_least(c->channels - p * panel, panel), filter_panel = f / THN_WINOGRAD_ROWS;
+            const npy_intp row = (filter_panel * j->channel_panels + p) * THN_WINOGRAD_ROWS + f % THN_WINOGRAD_ROWS;
+            j->k->taps(j->sums + row * panel * item, j->sum_apart, taps);
             for (npy_intp l = 0; l < n; l++) {
-                char *to = filter + (p * panel + l) * s[1];
+                char *to = c->at.filters + f * s[0] + (p * panel + l) * s[1];
                 for (int i = 0; i < 9; i++) {
                     thn_copy_real(item, to + i / 3 * s[3] + i % 3 * s[4], (const char *)taps + (i * panel + l) * item);
                 }
             }
         }
     }
+    return 0;
 }
 
-static void one_group(Job *j, int many)
+int thn_winograd_weights(const ThnConv *c, int many_threads)
 {
-    for (j->row = 0; j->row < j->rows; j->row += j->block) {
-        j->depth = (j->rows - j->row < j->block ? j->rows - j->row : j->block) * j->across;
-        thn_parallel_if(many, (long)(j->channel_panels + j->filter_panels), transform_task, j);
-        if (atomic_load(&j->failed)) {
-            return;
-        }
-        thn_parallel_if(many, POINTS, point_task, j);
-    }
-    thn_parallel_if(many, (long)j->filter_panels, taps_task, j);
-}
-
-int thn_winograd_weights(const ThnConvPlan *p, char *images, char *filters, char *top)
-{
-    const ThnConv *c = &p->conv;
     Job j = {0};
     describe(&j, c);
     THN_POOLED char *image_points = j.image_points = thn_pool_alloc((size_t)(POINTS * j.image_apart * c->item));
     THN_POOLED char *top_points = j.top_points = thn_pool_alloc((size_t)((POINTS * j.top_apart + 8) * c->item));
     THN_POOLED char *sums = j.sums = thn_pool_alloc((size_t)(POINTS * j.sum_apart * c->item));
     THN_NEED(image_points && top_points && sums);
-    for (npy_intp g = 0; g < c->groups && !atomic_load(&j.failed); g++) {
-        j.images = images + g * j.channels * c->image_strides[1];
-        j.top = top + g * j.count * c->top_strides[1];
-        j.filters = filters + g * j.count * c->filter_strides[0];
-        one_group(&j, thn_worth(p->cost, 16) > 1);
+    const npy_intp panels = j.channel_panels + j.filter_panels;
+    for (; j.row < j.rows; j.row += j.block) {
+        j.depth = thn_least(j.rows - j.row, j.block) * j.across;
+        THN_TRY(thn_parallel_ranges(panels, many_threads ? 1 : panels, transform_some, &j));
+        thn_parallel_ranges(POINTS, many_threads ? 1 : POINTS, multiply_some, &j);
     }
-    return atomic_load(&j.failed) ? -1 : 0;
+    return thn_parallel_ranges(c->filters, many_threads ? THN_WINOGRAD_ROWS : c->filters, taps_some, &j);
 }
 
 double thn_winograd_weights_cost(const ThnConv *c)

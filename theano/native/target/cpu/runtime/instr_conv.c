@@ -12,7 +12,7 @@ enum { IMAGES, FILTERS, TOP };
 typedef struct {
     ThnConvPlan plan;
     int copied[3];       /* an operand whose rows are not contiguous, or of half precision, goes through a buffer */
-    npy_intp from[3];    /* bytes to the element with which the plan begins: flipped filters begin with their last tap */
+    npy_intp first_tap;  /* bytes to the one with which the plan begins: flipped filters begin with their last */
 } State;
 
 /* Which operand each direction reads first and second, and makes. */
@@ -89,8 +89,8 @@ static int describe(ThnFrame *f, const ThnInstr *ins, ThnConv *c, npy_intp *imag
         }
     }
     c->batch = images[0];
-    c->channels = images[1];
-    c->filters = filters[0];
+    c->channels = images[1] / c->groups;
+    c->filters = filters[0] / c->groups;
     if (images[1] != filters[channel_axis] * c->groups || filters[0] % c->groups) {
         long long channels = images[1], taken = filters[channel_axis], groups = c->groups;
         if (channels % groups || filters[0] % groups) {
@@ -105,7 +105,7 @@ static int describe(ThnFrame *f, const ThnInstr *ins, ThnConv *c, npy_intp *imag
     for (int i = 0; i < THN_CONV_DIMS; i++) {
         c->image[i] = c->kernel[i] = c->top[i] = c->stride[i] = c->dilation[i] = 1;
     }
-    npy_intp expected[2 + THN_CONV_DIMS] = {c->batch, c->filters};
+    npy_intp expected[2 + THN_CONV_DIMS] = {c->batch, filters[0]};
     int fits = 1;
     for (int i = 0; i < nd; i++) {
         const int k = lead + i;
@@ -182,8 +182,10 @@ static void lay_out(const ThnInstr *ins, State *s, ThnConv *c, int operand, cons
         to[1 + THN_CONV_DIMS] = c->item;
         return;
     }
+    to[2 + THN_CONV_DIMS] = c->filters * to[0];
+    s->first_tap = 0;
     for (int i = 2; i < 2 + THN_CONV_DIMS && params->flip; i++) {
-        s->from[FILTERS] += (c->kernel[i - 2] - 1) * to[i];
+        s->first_tap += (c->kernel[i - 2] - 1) * to[i];
         to[i] = -to[i];
     }
 }
@@ -231,7 +233,6 @@ static int conv_prepare(ThnFrame *f, const ThnInstr *ins)
     c.item = c.typenum == NPY_DOUBLE ? 8 : 4;
     THN_TRY(describe(f, ins, &c, dims[IMAGES], dims[FILTERS], dims[TOP]));
     THN_TRY(thn_out_alloc(f, out, dims[which[2]]));
-    s->from[FILTERS] = 0;
     for (int k = 0; k < 3; k++) {
         lay_out(ins, s, &c, k, cells[k]);
     }
@@ -260,11 +261,8 @@ static int conv_execute(ThnFrame *f, const ThnInstr *ins)
                           thn_cast_inner(typenum, cell->typenum));
             }
         }
-        if (data[operand]) {
-            data[operand] += s->from[operand];
-        }
     }
-    failed = failed || thn_conv_execute(&s->plan, data[IMAGES], data[FILTERS], data[TOP]) < 0;
+    failed = failed || thn_conv_execute(&s->plan, data[IMAGES], data[FILTERS] + s->first_tap, data[TOP]) < 0;
     const ThnCell *out = THN_OUT(f, ins, 0);
     if (!failed && s->copied[which[2]]) {
         thn_dense_strides(out->ndim, out->dims, item, dense);
