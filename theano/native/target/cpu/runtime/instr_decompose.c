@@ -336,17 +336,11 @@ static int lstsq_execute(ThnFrame *f, const ThnInstr *ins)
 
 static int residuals_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const ThnCell *sums = THN_IN(f, ins, 0), *a = THN_IN(f, ins, 2);
+    ThnCell *sums = THN_IN(f, ins, 0);
+    const ThnCell *a = THN_IN(f, ins, 2);
     const int unique = thn_scalar_int(THN_IN(f, ins, 1)) == a->dims[1] && a->dims[0] > a->dims[1];
     const npy_intp n = unique ? sums->dims[0] : 0;
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), &n);
-}
-
-static int residuals_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    const ThnCell *sums = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    memcpy(out->data, sums->data, (size_t)(out->dims[0] * out->itemsize));
-    return 0;
+    return thn_out_view(f, THN_OUT(f, ins, 0), sums, sums->data, &n, sums->strides);
 }
 
 THN_INSTRUCTION(eigh, thn_linalg_check, eigh_prepare, eigh_execute)
@@ -355,4 +349,4 @@ THN_INSTRUCTION(svd, thn_linalg_check, svd_prepare, svd_execute)
 THN_INSTRUCTION(qr, thn_linalg_check, qr_prepare, qr_execute)
 THN_INSTRUCTION(pinv, thn_linalg_check, pinv_prepare, pinv_execute)
 THN_INSTRUCTION(lstsq, thn_linalg_check, lstsq_prepare, lstsq_execute)
-THN_INSTRUCTION(residuals, NULL, residuals_prepare, residuals_execute)
+THN_INSTRUCTION(residuals, NULL, residuals_prepare, NULL)

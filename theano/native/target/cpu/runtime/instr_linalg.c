@@ -169,7 +169,7 @@ static int solve_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- inverse and determinant */
 
-static int inverse_prepare(ThnFrame *f, const ThnInstr *ins)
+static int square_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *a = THN_IN(f, ins, 0);
     THN_TRY(thn_require_square(f, a, thn_LinAlgError, NUMPY_SQUARE));
@@ -192,14 +192,6 @@ static int inverse_execute(ThnFrame *f, const ThnInstr *ins)
     int64_t info = thn_getrf(thn_letter_of(a), d, pivots);
     info = info ? info : THN_LAPACK(GETRI, thn_letter_of(a), NULL, &d.rows, THN_AND_LD(d), pivots, THN_WORK, THN_INFO);
     return thn_linalg_result(f, info, "Singular matrix");
-}
-
-static int det_prepare(ThnFrame *f, const ThnInstr *ins)
-{
-    ThnCell *a = THN_IN(f, ins, 0);
-    THN_TRY(thn_require_square(f, a, thn_LinAlgError, NUMPY_SQUARE));
-    f->work = thn_cubic_work(a);
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), NULL);
 }
 
 /* The product of the diagonal, with an exponent of its own: partial products neither overflow nor underflow. */
@@ -261,5 +253,5 @@ static int det_execute(ThnFrame *f, const ThnInstr *ins)
 
 THN_INSTRUCTION(cholesky, thn_linalg_check, cholesky_prepare, cholesky_execute)
 THN_INSTRUCTION(solve, thn_linalg_check, solve_prepare, solve_execute)
-THN_INSTRUCTION(inverse, thn_linalg_check, inverse_prepare, inverse_execute)
-THN_INSTRUCTION(det, thn_linalg_check, det_prepare, det_execute)
+THN_INSTRUCTION(inverse, thn_linalg_check, square_prepare, inverse_execute)
+THN_INSTRUCTION(det, thn_linalg_check, square_prepare, det_execute)

@@ -29,15 +29,10 @@ static int mrg_uniform_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *states = THN_IN(f, ins, 0);
     ThnCell *out = THN_OUT(f, ins, 1);
-    npy_intp dims[THN_MAXDIM], n = 1;
+    npy_intp dims[THN_MAXDIM];
     THN_TRY(read_size(f, THN_IN(f, ins, 1), out->ndim, dims));
-    for (int i = 0; i < out->ndim; i++) {
-        n = dims[i] ? n : 0;
-    }
-    for (int i = 0; i < out->ndim && n; i++) {
-        THN_FAIL_IF(f, dims[i] > INT32_MAX / n, PyExc_ValueError, "rng_mrg does not support more than (2**31 - 1) samples");
-        n *= dims[i];
-    }
+    const npy_intp n = PyArray_OverflowMultiplyList(dims, out->ndim);
+    THN_FAIL_IF(f, n < 0 || n > INT32_MAX, PyExc_ValueError, "rng_mrg does not support more than (2**31 - 1) samples");
     THN_FAIL_IF(f, states->dims[1] != THN_MRG_WORDS || (n && !states->dims[0]), PyExc_ValueError,
                 "the states must have %d columns, and at least one row", THN_MRG_WORDS);
     THN_TRY(thn_target_prepare(f, THN_OUT(f, ins, 0), THN_IN(f, ins, 0), thn_in_place(ins)));
