@@ -339,6 +339,24 @@ def test_errors_tell_the_node_and_the_line(part):
     np.testing.assert_array_equal(f([0.0], [0.0]).shape, (1,))
 
 
+@pytest.mark.parametrize("part", ["here", "in a loop"])
+def test_errors_name_no_node_of_a_graph_that_was_changed_since(part):
+    def build():
+        x, y = T.dvector("x"), T.dvector("y")
+        if part == "here":
+            return theano.function([x, y], [T.exp(x) * 3, T.log(x + y)])
+        return theano.function([x, y], theano.scan(lambda v: T.exp(v + y), outputs_info=x, n_steps=2)[0])
+
+    _, f = twice(build)
+    fgraph = f.maker.fgraph
+    fgraph.replace(fgraph.outputs[0], fgraph.outputs[0] + fgraph.inputs[0].sum())
+    if part == "here":
+        fgraph.replace(fgraph.outputs[1], fgraph.outputs[0] * 2)
+    with pytest.raises(ValueError) as caught:
+        f([1.0, 2.0], [1.0, 2.0, 3.0])
+    assert "mis-match" in str(caught.value) and "Apply node" not in str(caught.value)
+
+
 def test_state_is_as_before_after_a_failure():
     def build():
         x, w = T.dvector("x"), theano.shared(np.zeros(3), "w")
