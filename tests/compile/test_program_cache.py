@@ -217,6 +217,20 @@ def test_flags_are_part_of_the_key(flag, value):
     assert theano.function([x], T.exp(x)).maker._key == plain
 
 
+def test_the_package_has_a_key_while_an_editor_locks_its_files(tmp_path, monkeypatch):
+    from theano.compile import program_key
+
+    (tmp_path / "compile").mkdir()
+    monkeypatch.setattr(program_key, "__file__", str(tmp_path / "compile" / "program_key.py"))
+    seen = [program_key._package.__wrapped__()]
+    for name in ("a.py", "b.h"):
+        (tmp_path / name).write_text("x")
+        seen.append(program_key._package.__wrapped__())
+    assert len(set(seen)) == 3
+    (tmp_path / ".#a.py").symlink_to("somebody@somewhere.1")
+    assert program_key._package.__wrapped__() == seen[-1]
+
+
 class Twice(theano.Op):
     __props__ = ()
 

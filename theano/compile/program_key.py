@@ -107,7 +107,10 @@ def _package() -> bytes:
                 if entry.is_dir(follow_symlinks=False):
                     todo += [entry.path] if entry.name != "__pycache__" else []
                 elif entry.name.endswith((".py", ".h")):
-                    info = entry.stat()
+                    try:
+                        info = entry.stat()
+                    except OSError:
+                        continue  # an editor's lock, which is a link to nothing, or a file that is gone already
                     found.append((entry.path[len(root) :], info.st_size, info.st_mtime_ns))
     return blake2b(repr((found[:3], sorted(found[3:]))).encode(), digest_size=32).digest()
 
