@@ -217,6 +217,20 @@ def test_flags_are_part_of_the_key(flag, value):
     assert theano.function([x], T.exp(x)).maker._key == plain
 
 
+def test_the_package_has_a_key_while_an_editor_locks_its_files(tmp_path, monkeypatch):
+    from theano.compile import program_key
+
+    (tmp_path / "compile").mkdir()
+    monkeypatch.setattr(program_key, "__file__", str(tmp_path / "compile" / "program_key.py"))
+    seen = [program_key._package.__wrapped__()]
+    for name in ("a.py", "b.h"):
+        (tmp_path / name).write_text("x")
+        seen.append(program_key._package.__wrapped__())
+    assert len(set(seen)) == 3
+    (tmp_path / ".#a.py").symlink_to("somebody@somewhere.1")
+    assert program_key._package.__wrapped__() == seen[-1]
+
+
 class Twice(theano.Op):
     __props__ = ()
 
@@ -225,6 +239,66 @@ class Twice(theano.Op):
 
     def perform(self, node, inputs, outputs):
         outputs[0][0] = inputs[0] * 2
+
+
+def test_an_output_of_a_node_that_is_an_input_too_is_not_taken_for_another_one():
+    x = T.dmatrix("x")
+    largest, where = T.max_and_argmax(x, axis=0)
+    for difference, expected in ((largest - where, 4.0), (where - largest, -4.0)):
+        f = theano.function([x, largest], difference)
+        np.testing.assert_array_equal(f(np.arange(6.0).reshape(2, 3), np.full(3, 5.0)), np.full(3, expected))
+
+
+def test_what_functions_of_users_made_of_constants_is_not_taken_for_what_others_make():
+    c = T.constant(np.array([1.0, 2.0]))
+    for factor in (2.0, 3.0):
+        op = theano.as_op(itypes=[T.dvector], otypes=[T.dvector])(lambda v, factor=factor: v * factor)
+        np.testing.assert_array_equal(theano.function([], op(c))(), [factor, 2 * factor])
+
+
+def test_expressions_of_sympy_differ():
+    sympy = pytest.importorskip("sympy")
+    from theano.scalar.basic_sympy import SymPyCCode
+
+    a, x = sympy.Symbol("a"), T.dvector("x")
+    for expression, expected in ((a**2, 9.0), (a + 1, 4.0)):
+        f = theano.function([x], T.Elemwise(SymPyCCode([a], expression))(x))
+        np.testing.assert_array_equal(f([3.0]), [expected])
+
+
+def test_a_file_is_read_when_the_function_is_called(tmp_path):
+    path = str(tmp_path / "values.npy")
+    np.save(path, np.ones(3))
+    first = theano.function([], T.load(path, "float64", (False,)) * 2)
+    np.testing.assert_array_equal(first(), np.full(3, 2.0))
+    np.save(path, np.full(3, 2.0))
+    second = theano.function([], T.load(path, "float64", (False,)) * 2)
+    for f in (first, second):
+        np.testing.assert_array_equal(f(), np.full(3, 4.0))
+
+
+def test_a_graph_that_somebody_has_changed_is_not_kept():
+    x = T.dvector("x")
+    maker = theano.FunctionMaker([theano.In(x)], x * 2.5)
+    fgraph = maker.fgraph
+    fgraph.replace(fgraph.outputs[0], T.exp(fgraph.inputs[0]))
+    np.testing.assert_array_equal(maker.create()([0.0]), [1.0])
+    f = theano.function([x], x * 2.5)
+    np.testing.assert_array_equal(f([1.0]), [2.5])
+    fgraph = f.maker.fgraph
+    fgraph.replace(fgraph.outputs[0], T.exp(fgraph.inputs[0]))
+    f.maker.create()
+    np.testing.assert_array_equal(theano.function([x], x * 2.5)([1.0]), [2.5])
+
+
+def test_makers_of_users_may_set_graph_and_linker():
+    class Maker(theano.FunctionMaker):
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            self.fgraph, self.linker = self.fgraph, self.linker
+
+    x = T.dvector("x")
+    np.testing.assert_array_equal(Maker([theano.In(x)], x * 2).create()([1.0]), [2.0])
 
 
 def test_programs_with_ops_of_users_are_not_kept():
@@ -277,6 +351,24 @@ def test_errors_tell_the_node_and_the_line(part):
     assert errors[0] == errors[1]
     assert "Apply node that caused the error" in errors[0] and "test_program_cache.py" in errors[0]
     np.testing.assert_array_equal(f([0.0], [0.0]).shape, (1,))
+
+
+@pytest.mark.parametrize("part", ["here", "in a loop"])
+def test_errors_name_no_node_of_a_graph_that_was_changed_since(part):
+    def build():
+        x, y = T.dvector("x"), T.dvector("y")
+        if part == "here":
+            return theano.function([x, y], [T.exp(x) * 3, T.log(x + y)])
+        return theano.function([x, y], theano.scan(lambda v: T.exp(v + y), outputs_info=x, n_steps=2)[0])
+
+    _, f = twice(build)
+    fgraph = f.maker.fgraph
+    fgraph.replace(fgraph.outputs[0], fgraph.outputs[0] + fgraph.inputs[0].sum())
+    if part == "here":
+        fgraph.replace(fgraph.outputs[1], fgraph.outputs[0] * 2)
+    with pytest.raises(ValueError) as caught:
+        f([1.0, 2.0], [1.0, 2.0, 3.0])
+    assert "mis-match" in str(caught.value) and "Apply node" not in str(caught.value)
 
 
 def test_state_is_as_before_after_a_failure():

@@ -285,6 +285,13 @@ class FunctionMaker:
     (6.0, True)
     """
 
+    # Here for makers of users, which may set the graph and the linker themselves.
+    _fgraph: gof.FunctionGraph | None = None
+    _linker: Any = None
+    _key: str | None = None
+    _recalled: Any = None
+    _flags: Any = None
+
     def __init__(
         self,
         inputs: list[Any],
@@ -341,11 +348,6 @@ class FunctionMaker:
             for spec in inputs
         ]
 
-        self._fgraph: gof.FunctionGraph | None = None
-        self._linker: Any = None
-        self._key: str | None = None
-        self._recalled: Any = None
-        self._flags: dict[str, Any] = {}
         with compile_lock(), garbage_collection_paused():
             if fgraph is not None:
                 updates = [spec.update for spec in inputs if spec.update is not None]
@@ -357,13 +359,30 @@ class FunctionMaker:
 
     @property
     def fgraph(self) -> gof.FunctionGraph:
-        self._complete()
+        self._hand_out()
         return self._fgraph
+
+    @fgraph.setter
+    def fgraph(self, fgraph: gof.FunctionGraph) -> None:
+        if self._key is not None:
+            self._hand_out()
+        self._fgraph = fgraph
 
     @property
     def linker(self) -> Any:
-        self._complete()
+        self._hand_out()
         return self._linker
+
+    @linker.setter
+    def linker(self, linker: Any) -> None:
+        self._complete()
+        self._linker = linker
+
+    def _hand_out(self) -> None:
+        """Make the graph for somebody who may change it: the key does not stand for what is compiled from now on."""
+        self._complete()
+        if self._key is not None:
+            self._linker.key = None
 
     @property
     def is_recalled(self) -> bool:
@@ -527,7 +546,8 @@ class FunctionMaker:
                     self.mode.linker.allow_gc,
                 )
             else:
-                fn, in_containers, out_containers = self.linker.make_thunk(
+                self._complete()
+                fn, in_containers, out_containers = self._linker.make_thunk(
                     input_storage=storage_lists, storage_map=storage_map
                 )
             elapsed = time.perf_counter() - start
@@ -619,7 +639,7 @@ def orig_function(
             name=name,
         )
         if not maker.is_recalled:
-            stage("compiling", maker.fgraph)
+            stage("compiling", maker._fgraph)
         function = maker.create(defaults)
     if profile:
         profile.compile_time += time.perf_counter() - start

@@ -2,7 +2,7 @@
 
 Two functions of one key may run the same program. A key is made only where all that has a say is known to this package: graphs of
 its own Ops, rewritten by its own rewrites. An Op says what it is made of by ``__props__``, else by ``key_state`` (attributes, of
-which ``inputs`` and ``outputs`` are an inner graph), else by all its public attributes but its name.
+which ``inputs`` and ``outputs`` are an inner graph), else by all its attributes but its name.
 """
 
 from __future__ import annotations
@@ -106,8 +106,11 @@ def _package() -> bytes:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     todo += [entry.path] if entry.name != "__pycache__" else []
-                elif entry.name.endswith(".py"):
-                    info = entry.stat()
+                elif entry.name.endswith((".py", ".h")):
+                    try:
+                        info = entry.stat()
+                    except OSError:
+                        continue  # an editor's lock, which is a link to nothing, or a file that is gone already
                     found.append((entry.path[len(root) :], info.st_size, info.st_mtime_ns))
     return blake2b(repr((found[:3], sorted(found[3:]))).encode(), digest_size=32).digest()
 
@@ -148,6 +151,8 @@ class _Graphs:
             return self._number(type_) if found is None else found[0]
 
         lines += map(take, inputs)
+        if len(numbers) < len(inputs):
+            raise Unknown("an input that is there twice")
         todo = list(reversed(outputs))
         while todo:
             variable = todo[-1]
@@ -166,7 +171,8 @@ class _Graphs:
             found = seen.get(id(op))
             number = self._number(op) if found is None else found[0]
             ins = [numbers[v] for v in node.inputs]
-            lines.append((number, ins, [take(v) for v in node.outputs]))
+            # Of an output that is given as an input, too, the input has a say alone.
+            lines.append((number, ins, [(numbers[v],) if v in numbers else take(v) for v in node.outputs]))
         return lines, [numbers[v] for v in outputs]
 
     def _constant(self, variable: Any) -> Any:
@@ -235,7 +241,7 @@ class _Graphs:
         if props is None:
             props = getattr(cls, "key_state", None)
         if props is None:
-            props = sorted(k for k in vars(value) if not k.startswith("_") and k != "name")
+            props = sorted(k for k in vars(value) if k != "name")
         told = [(key, self.plain(getattr(value, key))) for key in props if key not in ("inputs", "outputs")]
         if len(told) < len(props):
             told.append(("inner graph", marshal.dumps(self._graph(value.inputs, value.outputs), 0)))

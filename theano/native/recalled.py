@@ -12,7 +12,7 @@ from theano.gof.graph import Apply, Variable
 from theano.gof.link import Container, map_storage
 from theano.native.stored import Stored, read
 from theano.native.target.cpu import libraries
-from theano.native.target.cpu.form import Step
+from theano.native.target.cpu.form import Form, Step
 from theano.native.thunk import NativeThunk, Snapshot, Source, restore
 
 
@@ -59,7 +59,7 @@ class Recalled:
         stored = self.stored
         kernels = libraries.Kernels(self._libraries, stored.kernels)
         output_storage = [[None] if place is None else input_storage[place] for place in stored.places]
-        again = _Again(linker, input_storage, output_storage)
+        again = _Again(linker, input_storage, output_storage, stored.program)
         snapshots = [s for s in map(_snapshot_of, stored.program.steps) if s is not None]
 
         def on_error(position: int, *error: Any) -> None:
@@ -81,8 +81,9 @@ class Recalled:
 class _Again:
     """Lowers a graph again, to tell from which nodes instructions are."""
 
-    def __init__(self, linker: Callable[[], Any], input_storage: Any, output_storage: Any):
+    def __init__(self, linker: Callable[[], Any], input_storage: Any, output_storage: Any, program: Form):
         self._linker = linker
+        self._program = program
         self._storages = input_storage, output_storage
         self._lowered: Any = None
 
@@ -107,10 +108,22 @@ class _Again:
         from theano.native.assemble import error_reporter
 
         lowered, source = self.lowered()
-        builder = lowered.builder
+        builder, form = lowered.builder, self._program
         for position in path[:-1]:
-            builder = builder.instrs[position].op[0].builder
+            if not _is_of(form, builder):
+                break
+            builder, form = builder.instrs[position].op[0].builder, form.steps[position].nested
+        if not _is_of(form, builder):
+            # Somebody has registered rewrites or changed the graph since: it does not tell of which node the instruction is.
+            _, exc_value, trace = error[:3]
+            raise exc_value.with_traceback(trace)
         error_reporter(builder, source.storage_map if len(path) == 1 else {})(path[-1], *error)
+
+
+def _is_of(program: Form, builder: Any) -> bool:
+    """Whether a program has the instructions of a builder."""
+    told = [(step.name, step.ins, step.outs) for step in program.steps]
+    return told == [(instr.op.name, instr.ins, instr.outs) for instr in builder.instrs]
 
 
 def _snapshot_of(step: Step) -> Snapshot | None:

@@ -78,6 +78,10 @@ class LoadFromDisk(Op):
             raise TypeError(f"Expected an array of type {self.dtype}, got {result.dtype} instead")
         output_storage[0][0] = result
 
+    def do_constant_folding(self, node: Apply) -> bool:
+        # The file is read when the function is called.
+        return False
+
 
 def load(path: Any, dtype: Any, broadcastable: Sequence[bool], mmap_mode: str | None = None):
     """Return the array of an ``.npy`` file, read when the function is called.
