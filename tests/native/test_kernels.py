@@ -543,3 +543,13 @@ def test_calls_by_turns_with_other_lengths_and_orders_of_memory():
         np.testing.assert_allclose(changed, np.vstack([[2 * w], 2 * b[1:]]), rtol=1e-15)
         expected_total += a.sum()
         np.testing.assert_allclose(total.get_value(), expected_total, rtol=1e-9, atol=1e-9)
+
+
+def test_few_elements_that_lie_apart_are_aligned():
+    """Operands of a short row that are copied together begin where their types may (asked by `tests.sanitizers asan`)."""
+    a, b, c = T.bvector(), T.dvector(), T.zvector()
+    f = theano.function([a, b, c], [a + b, a * c])
+    for n in (1, 3, 5, 51):
+        given = [np.arange(2 * n).astype(v.dtype)[::2] for v in (a, b, c)]
+        total, product = f(*given)
+        assert (total == given[0] + given[1]).all() and (product == given[0] * given[2]).all()

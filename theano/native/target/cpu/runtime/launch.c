@@ -120,13 +120,13 @@ void thn_elem_apart(const ThnPlan *p)
 {
     const ThnKernel *k = p->k;
     const thn_intp *step = p->outer.strides;
-    char buf[FEW_APART * 16] __attribute__((aligned(64))), *ptr[THN_KMAXOPS], *to = buf;
+    char buf[(FEW_APART + THN_KMAXOPS) * 16] __attribute__((aligned(64))), *ptr[THN_KMAXOPS], *to = buf;
     for (int op = 0; op < n_ops(k); op++) {
         ptr[op] = p->ptr[op];
         if (p->through[op]) {
             const int size = itemsize_of(k, op);
             ptr[op] = to;
-            to += p->n0 * size;
+            to += (p->n0 * size + 15) / 16 * 16; /* where any type may lie */
             if (op < k->nin) {
                 thn_copy_2d(size, ptr[op], 0, size, p->ptr[op], 0, step[op * p->outer.cap], 1, p->n0);
             }
