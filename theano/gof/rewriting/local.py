@@ -21,7 +21,15 @@ from theano.gof.utils import AbstractFunctionError
 
 
 class NewInputs(list):
-    """The inputs that a node is to get: what a local optimizer proposes instead of a node that takes its place."""
+    """The inputs that a node is to get: what a local optimizer proposes instead of a node that takes its place.
+
+    Examples
+    --------
+    >>> from theano.tensor import dvector
+    >>> x, y = dvector("x"), dvector("y")
+    >>> NewInputs([y, x])
+    [y, x]
+    """
 
 
 class LocalOptimizer:

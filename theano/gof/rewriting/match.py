@@ -100,8 +100,14 @@ class Named(Part):
 
 
 class Rest(Named):
-    """The other inputs of an operation of any number of inputs, the same ones wherever the name is; `Applied` takes it as its
-    last part.
+    """The other inputs of an operation of any number of inputs, the same ones wherever the name is.
+
+    `Applied` takes it as its last part.
+
+    Examples
+    --------
+    >>> len(str(Rest("rest")))  # three dots
+    3
     """
 
     __slots__ = ()

@@ -98,6 +98,11 @@ def rewrites(tracks: Any, stages: str, **options: Any) -> Callable[[Callable[...
     stages : str
         As for `registrars`.
 
+    Returns
+    -------
+    callable
+        The decorator, which gives the rewrite.
+
     Examples
     --------
     >>> from theano.tensor import abs_, dscalar

@@ -444,7 +444,24 @@ local_incsubtensor_of_zeros = rewrite(
 
 
 def assigning(op: Any) -> Any:
-    """The IncSubtensor `op`, but that it assigns."""
+    """Return an Op like the IncSubtensor `op`, but that assigns.
+
+    Parameters
+    ----------
+    op : IncSubtensor
+        One that adds, or assigns.
+
+    Returns
+    -------
+    IncSubtensor
+        With the same slices.
+
+    Examples
+    --------
+    >>> from theano.tensor import dvector, inc_subtensor
+    >>> assigning(inc_subtensor(dvector()[1:], 2).owner.op).set_instead_of_inc
+    True
+    """
     new = changed(op, set_instead_of_inc=True)
     new.same_shape = op.same_shape
     return new

@@ -34,7 +34,15 @@ def is_elemwise(node: Any, *ops: Any) -> bool:
 
 
 def is_made_by(v: Any, *classes: type) -> bool:
-    """Whether an Op of one of these classes computes `v`."""
+    """Whether an Op of one of these classes computes `v`.
+
+    Examples
+    --------
+    >>> from theano.tensor.elemwise import Elemwise
+    >>> x = T.dvector()
+    >>> is_made_by(T.exp(x), Elemwise), is_made_by(x, Elemwise)
+    (True, False)
+    """
     return v.owner is not None and isinstance(v.owner.op, classes)
 
 
@@ -271,17 +279,68 @@ def with_number(value: float, factors: Sequence[Any], dtype: str) -> list[Any]:
 
 
 def product_of(factors: Sequence[Any]) -> Any:
-    """The product of `factors`; None if there is none."""
+    """Return the product of `factors`; None if there is none.
+
+    Parameters
+    ----------
+    factors : sequence of TensorVariable
+        What to multiply.
+
+    Returns
+    -------
+    TensorVariable or None
+        A single factor as it is.
+
+    Examples
+    --------
+    >>> product_of([T.constant(2.0), T.constant(3.0)]).eval()
+    array(6., dtype=float32)
+    """
     return None if not factors else factors[0] if len(factors) == 1 else T.mul(*factors)
 
 
 def sum_of(terms: Sequence[Any]) -> Any:
-    """The sum of `terms`; None if there is none."""
+    """Return the sum of `terms`; None if there is none.
+
+    Parameters
+    ----------
+    terms : sequence of TensorVariable
+        What to add.
+
+    Returns
+    -------
+    TensorVariable or None
+        A single term as it is.
+
+    Examples
+    --------
+    >>> sum_of([T.constant(2.0), T.constant(3.0)]).eval()
+    array(5., dtype=float32)
+    """
     return None if not terms else terms[0] if len(terms) == 1 else T.add(*terms)
 
 
 def changed(op: Any, **properties: Any) -> Any:
-    """An Op like `op` but for these properties."""
+    """Return an Op like `op` but for these properties.
+
+    Parameters
+    ----------
+    op : Op
+        One with `__props__`.
+    **properties
+        Some of them, by name.
+
+    Returns
+    -------
+    Op
+        One of the same class.
+
+    Examples
+    --------
+    >>> from theano.tensor.elemwise import Sum
+    >>> changed(Sum(axis=(0,)), axis=(1,)).axis
+    (1,)
+    """
     return type(op)(**{**op._props_dict(), **properties})
 
 
