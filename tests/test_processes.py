@@ -349,3 +349,61 @@ def test_an_interrupted_call_leaves_random_state_as_it_was():
         assert (before == after).all()
         """
     )
+
+
+def test_functions_made_one_after_the_other_do_not_keep_their_data():
+    output_of(
+        """
+        import weakref
+        class Data(np.ndarray):
+            pass
+        x = tt.dvector()
+        alive = []
+        for k in range(80):
+            w = theano.shared(np.ones(10).view(Data), borrow=True)
+            alive.append(weakref.ref(w))
+            f = theano.function([x], (w.sum() + x * k).sum(), mode="FAST_COMPILE")
+        assert sum(ref() is not None for ref in alive) < 60
+        """
+    )
+
+
+def test_the_collector_stays_off_where_its_threshold_is_zero():
+    output_of(
+        """
+        from theano import process
+        gc.set_threshold(0)
+        begun = []
+        gc.callbacks.append(lambda phase, info: begun.append(phase))
+        process._unseen = 10 * process._LEFT
+        with process.garbage_collection_paused():
+            kept = [[] for _ in range(50_000)]
+        with process.garbage_collection_paused():
+            pass
+        assert not begun
+        """
+    )
+
+
+def test_finalizers_may_wait_for_threads_that_compile():
+    output_of(
+        """
+        from theano import process
+        finished = []
+        class Waits:
+            def __del__(self):
+                thread = threading.Thread(target=compile_and_run, daemon=True)
+                thread.start()
+                thread.join(60)
+                finished.append(not thread.is_alive())
+        gc.disable()
+        thing = Waits()
+        thing.itself = thing
+        del thing
+        gc.enable()
+        process._unseen = 10 * max(process._known, process._LEFT)
+        with process.garbage_collection_paused():
+            pass
+        assert finished == [True]
+        """
+    )

@@ -80,6 +80,8 @@ _collector_was_on = False
 _known = _unseen = 0
 # So many are left unseen in any case.
 _LEFT = 200_000
+# Of fewer than these a collection is quick: functions that are made one after the other and forgotten go with what they hold.
+_MANY = 10_000
 
 
 @contextmanager
@@ -87,12 +89,12 @@ def garbage_collection_paused() -> Iterator[None]:
     """Switch the cyclic garbage collector off while many objects are made that live long, as rewriting does.
 
     It would go through all of them again and again: a third of the time on a graph of some thousand nodes.
-    Pauses may nest, also across threads. What was made in one counts as old: that of several is looked at when the next one
-    begins, once it is as much as there was before.
+    Pauses may nest, also across threads. What was made in one counts as old if it is much: that of several is looked at when
+    the next one begins, once it is as much as there was before.
     """
     global _pauses, _collector_was_on
     own = getattr(_own_pauses, "count", 0)
-    entered = False
+    entered = first = False
     try:
         # An interrupt may come after each of these lines.
         with _pause_lock:
@@ -102,8 +104,10 @@ def garbage_collection_paused() -> Iterator[None]:
                 _collector_was_on = False
                 _collector_was_on = gc.isenabled()
                 gc.disable()
-                if _collector_was_on:
-                    _look_at_old()
+                first = _collector_was_on
+        if first:
+            # Without the lock: finalizers may wait for other threads that pause it.
+            _look_at_old()
         yield
     finally:
         if entered:
@@ -117,16 +121,16 @@ def garbage_collection_paused() -> Iterator[None]:
 
 def _look_at_old() -> None:
     global _known, _unseen
-    if _unseen > max(_known, _LEFT):
+    if _unseen > max(_known, _LEFT) and gc.get_threshold()[0]:
         gc.collect()
         _known, _unseen = len(gc.get_objects()), 0
 
 
 def _count_as_old() -> None:
     global _unseen
-    made = gc.get_count()[0]
-    # Where the collector would begin at once.
-    if made > gc.get_threshold()[0] and not gc.get_freeze_count():
+    made, threshold = gc.get_count()[0], gc.get_threshold()[0]
+    # Where the collector would begin at once; with a threshold of 0 it never does.
+    if threshold and made > max(threshold, _MANY) and not gc.get_freeze_count():
         gc.freeze()
         gc.unfreeze()
         _unseen += made

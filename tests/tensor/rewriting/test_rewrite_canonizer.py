@@ -6,7 +6,7 @@ from rewrite_tools import compute, names, rewrite
 
 import theano
 import theano.tensor as T
-from theano.gof import EquilibriumOptimizer, FunctionGraph
+from theano.gof import EquilibriumOptimizer, FunctionGraph, MissingInputError
 from theano.tensor import opt
 
 a, b, c, d = T.dvectors("abcd")
@@ -129,3 +129,30 @@ def test_a_canonizer_takes_the_manual_s_functions(keywords):
         fgraph = theano.gof.FunctionGraph([x, y, z], [before])
         theano.gof.opt.in2out(canonizer).optimize(fgraph)
         assert theano.printing.pp(fgraph.outputs[0]) == after
+
+
+@pytest.mark.parametrize("method", ["transform", "merge_num_denum"])
+def test_what_a_subclass_does_is_done_where_nodes_may_change(method):
+    called = []
+
+    def seen(self, *args):
+        called.append(args)
+        return getattr(opt.AlgebraicCanonizer, method)(self, *args)
+
+    mine = type("Mine", (opt.AlgebraicCanonizer,), {method: seen})(T.mul, T.true_div, T.inv, opt.mul_calculate)
+    fgraph = FunctionGraph([a, b], [a * 2.0 * b], clone=True)
+    EquilibriumOptimizer([mine], max_use_ratio=10).optimize(fgraph)
+    assert called and len(fgraph.apply_nodes) == 1
+
+
+def test_a_simplifier_that_brings_in_a_foreign_input_leaves_the_graph_as_it_was():
+    failures = []
+    foreign = T.dvector("foreign")
+    mine = opt.AlgebraicCanonizer(T.mul, T.true_div, T.inv, opt.mul_calculate)
+    mine.add_simplifier(lambda num, denum: ([*num[:-1], foreign], denum), "foreign")
+    fgraph = FunctionGraph([a, b], [T.exp(a * 2.0 * b)], clone=True)
+    before = str(fgraph)
+    EquilibriumOptimizer([mine], max_use_ratio=10, failure_callback=lambda exc, *_: failures.append(exc)).optimize(fgraph)
+    assert {type(exc) for exc in failures} == {MissingInputError}
+    assert str(fgraph) == before
+    fgraph.check_integrity()

@@ -1,12 +1,14 @@
 """Fusion and in-place elementwise operations."""
 
+import contextlib
+
 import numpy as np
 import pytest
 
 import theano
 import theano.tensor as T
 from theano import scalar
-from theano.tensor.rewriting.fusion import MAX_NODES
+from theano.tensor.rewriting.fusion import MAX_NODES, FusionOptimizer, local_elemwise_fusion
 
 x, y = T.dvectors("x", "y")
 m = T.dmatrix("m")
@@ -132,3 +134,20 @@ def test_one_of_several_results_is_written_over_the_input():
     f = theano.function([x], [up, down], mode=FAST)
     assert any(node.op.destroy_map for node in f.maker.fgraph.apply_nodes if isinstance(node.op, T.Elemwise))
     np.testing.assert_array_equal(f(np.array([1.0, 2.0])), [[3.0, 5.0], [1.0, 3.0]])
+
+
+@pytest.mark.parametrize("error", [theano.gof.InconsistencyError, ValueError])
+def test_what_a_feature_refuses_with_any_error_is_not_fused(error):
+    class Refuses(theano.gof.Feature):
+        def validate(self, fgraph):
+            if any("Composite" in str(node.op) for node in fgraph.apply_nodes):
+                raise error("no")
+
+    fgraph = theano.gof.FunctionGraph([x, y], [T.exp(T.sin(x) * y + 1)], clone=True)
+    fgraph.attach_feature(theano.gof.toolbox.ReplaceValidate())
+    fgraph.attach_feature(Refuses())
+    before = str(fgraph)
+    with contextlib.suppress(ValueError):
+        FusionOptimizer(local_elemwise_fusion).optimize(fgraph)
+    assert str(fgraph) == before
+    fgraph.check_integrity()

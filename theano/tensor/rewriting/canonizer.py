@@ -348,6 +348,9 @@ class AlgebraicCanonizer(LocalOptimizer):
 
     def change(self, node: Any) -> Any:
         """As `transform`; a sum or product of other terms stays the same node, and gets these as its inputs."""
+        if type(self) is not AlgebraicCanonizer:
+            # What a subclass does is for itself to say.
+            return self.transform(node)
         found = self._terms(node)
         if found is None:
             return False
@@ -355,9 +358,12 @@ class AlgebraicCanonizer(LocalOptimizer):
         kind = node.outputs[0].type
         if denum or len(num) < 2 or self._role(node.op) != _MAIN or self._sums is None:
             return self._built(node, num, denum)
-        dtype, pattern, same = kind.dtype, kind.broadcastable, False
+        dtype, pattern, same, present = kind.dtype, kind.broadcastable, False, node.fgraph.variables
         for v in num:
             if v.type.dtype != dtype or len(v.type.broadcastable) != len(pattern):
+                return self._built(node, num, denum)
+            if v not in present and not isinstance(v, Constant):
+                # What a simplifier makes may not fit into the graph.
                 return self._built(node, num, denum)
             same = same or v.type.broadcastable == pattern
         if not same:

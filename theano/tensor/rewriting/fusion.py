@@ -345,7 +345,7 @@ class FusionOptimizer(Optimizer):
         fgraph.put_inputs(node, inputs, type(self).__name__, op)
         try:
             fgraph.validate()
-        except InconsistencyError:
+        except Exception:
             fgraph.revert(checkpoint)
             raise
         return node
