@@ -108,7 +108,8 @@ class _Again:
         from theano.native.assemble import error_reporter
 
         lowered, source = self.lowered()
-        builder, form = lowered.builder, self._program
+        builder = lowered.builder
+        form: Any = self._program  # nested ones were kept without their functions
         for position in path[:-1]:
             if not _is_of(form, builder):
                 break

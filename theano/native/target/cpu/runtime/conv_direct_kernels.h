@@ -1,7 +1,8 @@
 /* Kernels of conv_direct.c for one element type and instruction set, see for_floats.h. */
 #include "conv_rows.h"
 
-#define V NAME(Anywhere)
+typedef T NAME(Vector) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
+#define V NAME(Vector)
 #define EACH(i, n) _Pragma("GCC unroll 9") for (int i = 0; i < (n); i++)
 #define INLINE TARGET static inline __attribute__((always_inline))
 
