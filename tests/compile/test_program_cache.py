@@ -495,7 +495,7 @@ def test_nothing_stays_of_what_was_found():
 
 
 def test_with_check_an_equal_key_means_an_equal_program(monkeypatch):
-    from theano.native import stored
+    from theano.native import remember
 
     x = T.dvector("x")
     with config.change_flags(program_cache="check"):
@@ -503,5 +503,5 @@ def test_with_check_an_equal_key_means_an_equal_program(monkeypatch):
             assert not theano.function([x], T.exp(x) * 1.5).maker.is_recalled
         monkeypatch.setattr("theano.compile.function_module.program_key", lambda *args: "the same for all")
         theano.function([x], T.exp(x))
-        with pytest.raises(stored.Differs):
+        with pytest.raises(remember.Differs):
             theano.function([x], T.sin(x))

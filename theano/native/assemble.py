@@ -11,12 +11,12 @@ from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.link import raise_with_op
 from theano.gof.op import registered_c_code
 from theano.native import instructions as vm
-from theano.native import stored
 from theano.native.optimize.fusion import Group, find_groups
 from theano.native.optimize.indexing import fuse_indexing
 from theano.native.optimize.pairs import Pair, find_pairs
 from theano.native.optimize.schedule import Schedule, arrange, can_be_restored, destroyed_roots
 from theano.native.program import CannotLower, Instr, ProgramBuilder, is_tensor_like, lowering_of
+from theano.native.remember import remember
 from theano.native.thunk import NativeThunk, Snapshot, Source, restore
 from theano.native.undo import guard_state
 from theano.scalar import Scalar
@@ -53,7 +53,7 @@ def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: A
     if linker.profile is not None:
         program.set_profile(True)
     if linker.key is not None:
-        stored.remember(linker.key, fgraph, builder, build)
+        remember(linker.key, fgraph, builder, build)
     source = Source(linker, fgraph, order, builder.instrs, storage_map)
     arrays = [is_tensor_like(v.type) for v in fgraph.inputs]
     return NativeThunk(program, lambda: source, input_storage, output_storage, arrays, linker.allow_gc)
