@@ -102,6 +102,34 @@ def test_lengths_that_change_between_steps():
     np.testing.assert_allclose(f(values, given_lengths), np.cumsum([np.exp(values[:n]).sum() for n in given_lengths]), rtol=1e-12)
 
 
+def test_other_threads_run_meanwhile():
+    import threading
+    import time
+
+    x, w, n = T.dvector(), T.dmatrix(), T.lscalar()
+    h, _ = theano.scan(lambda h, w: T.tanh(T.dot(h, w)), outputs_info=x, non_sequences=w, n_steps=n)
+    f = theano.function([x, w, n], h[-1])
+    begun, ended, turns = threading.Event(), threading.Event(), []
+
+    def work():
+        while not ended.is_set():
+            begun.set()
+            time.sleep(0.005)
+            turns.append(time.perf_counter())
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    begun.wait()
+    try:
+        start = time.perf_counter()
+        f(numbers(2), numbers(2, 2), 3 * 10**6)
+        end = time.perf_counter()
+    finally:
+        ended.set()
+        thread.join()
+    assert sum(start < turn < end for turn in turns) >= 5
+
+
 def test_an_interrupt_ends_many_steps():
     import _thread
     import threading
