@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from theano.gof import extensions
-from theano.gof.graph import Apply, Constant, Variable
+from theano.gof.graph import Apply, Constant, Variable, io_toposort
 from theano.native import instructions as vm
 from theano.native import ir
 from theano.native.target import target
@@ -62,7 +62,7 @@ class PendingProgram(NamedTuple):
     inputs, outputs
         Its cells.
     on_error
-        See `ProgramBuilder.plan`.
+        See `Build`.
     when_built
         What is called with the program when it is there.
     """
@@ -76,7 +76,7 @@ class PendingProgram(NamedTuple):
     def plan(self) -> Build:
         """What the program is made of; it has no storages."""
         inputs = [(cell, [None]) for cell in self.inputs]
-        return self.builder.plan(inputs, [(cell, None) for cell in self.outputs], on_error=self.on_error, kernels=())
+        return Build(inputs, [(cell, None) for cell in self.outputs], on_error=self.on_error)
 
 
 def cell_spec(type_: Any) -> tuple[Any, ...]:
@@ -94,17 +94,37 @@ def is_tensor_like(type_: Any) -> bool:
 
 
 class Build(NamedTuple):
-    """What a program is made of besides its builder's instructions; see `ProgramBuilder.plan`."""
+    """What a program is made of besides its builder's instructions.
+
+    Parameters
+    ----------
+    inputs, outputs
+        Pairs of cell and one-element storage list.
+    kernels
+        The compiled kernels.
+    tail_start
+        Position of the first instruction that may destroy persistent memory; None: there is none.
+    on_error
+        Called by the runtime with (position of the instruction, type, value, traceback, input values); must raise.
+    serialise
+        One thread at a time.
+    keep_values
+        Never drop intermediate values before the end of a call.
+    updates
+        Pairs of positions: the value of this output becomes that of this input after a successful call.
+    destroyed
+        Cells of inputs that are written to: a read-only array there is copied first.
+    """
 
     inputs: Sequence[tuple[int, list[Any]]]
     outputs: Sequence[tuple[int, list[Any] | None]]
-    kernels: Sequence[Any]
-    tail_start: int | None
-    on_error: Callable[..., Any] | None
-    serialise: bool
-    keep_values: bool
-    updates: Sequence[tuple[int, int]]
-    destroyed: frozenset[int]
+    kernels: Sequence[Any] = ()
+    tail_start: int | None = None
+    on_error: Callable[..., Any] | None = None
+    serialise: bool = False
+    keep_values: bool = False
+    updates: Sequence[tuple[int, int]] = ()
+    destroyed: frozenset[int] = frozenset()
 
 
 class ProgramBuilder:
@@ -224,6 +244,28 @@ class ProgramBuilder:
         """Append the launch of a kernel; equal kernels are compiled once."""
         return self.emit(vm.Kernel(PendingKernel(self.kernel_number(kernel))), ins, outs)
 
+    def emit_expressions(self, node: Apply, inputs: Iterable[Variable], results: Sequence[Variable]) -> None:
+        """Let the outputs of a node be expressions of variables that have cells.
+
+        Raises
+        ------
+        CannotLower
+            A part of them has no native form.
+        """
+        order = io_toposort(inputs, results)
+        for result, out in zip(results, node.outputs, strict=True):
+            # A view has no memory of its own, which a later instruction may overwrite.
+            if result.type == out.type and result.owner in order and not getattr(result.owner.op, "view_map", None):
+                self.replace(result, self.cell(out))
+        for part in order:
+            lowering = lowering_of(part, self.target.name)
+            if lowering is None:
+                raise CannotLower(f"{part.op} is not native")
+            lowering(self, part)
+        for result, out in zip(results, node.outputs, strict=True):
+            if self.cell(result) != self.cell(out):
+                self.emit(vm.CastCopy(), [self.cell(result)], [self.cell(out)])
+
     def kernel_number(self, kernel: ir.Kernel) -> int:
         """The number of a kernel in `kernels`."""
         number = self._kernel_number.get(kernel)
@@ -296,42 +338,9 @@ class ProgramBuilder:
                     frees[position].append(cell)
         return frees
 
-    def plan(
-        self,
-        inputs: Sequence[tuple[int, list[Any]]],
-        outputs: Sequence[tuple[int, list[Any] | None]],
-        tail_start: int | None = None,
-        on_error: Callable[..., Any] | None = None,
-        serialise: bool = False,
-        keep_values: bool = False,
-        updates: Sequence[tuple[int, int]] = (),
-        destroyed: frozenset[int] = frozenset(),
-        kernels: Sequence[Any] | None = None,
-    ) -> Build:
-        """What the program is made of besides the instructions; kernels are compiled.
-
-        Parameters
-        ----------
-        inputs, outputs
-            Pairs of cell and one-element storage list.
-        tail_start
-            Position of the first instruction that may destroy persistent memory; None: there is none.
-        on_error
-            Called by the runtime with (position of the instruction, type, value, traceback, input values); must raise.
-        serialise
-            One thread at a time.
-        keep_values
-            Never drop intermediate values before the end of a call.
-        updates
-            Pairs of positions: the value of this output becomes that of this input after a successful call.
-        destroyed
-            Cells of inputs that are written to: a read-only array there is copied first.
-        kernels
-            The compiled kernels where they are there already; None: compile them.
-        """
-        if kernels is None:
-            kernels = self.target.load_kernels(self.kernels)
-        return Build(inputs, outputs, kernels, tail_start, on_error, serialise, keep_values, updates, destroyed)
+    def plan(self, inputs: Sequence[Any], outputs: Sequence[Any], **others: Any) -> Build:
+        """What the program is made of besides the instructions, see `Build`; kernels are compiled."""
+        return Build(inputs, outputs, self.target.load_kernels(self.kernels), **others)
 
     def build(self, *args: Any, **kwargs: Any) -> Any:
         """Make the program; takes what `plan` takes."""

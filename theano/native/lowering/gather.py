@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from theano import scalar
 from theano.gof.graph import Apply, Constant
 from theano.native import instructions as vm
-from theano.native.lowering.loops import lower_elemwise
 from theano.native.lowering.subtensor import require_value_kind
 from theano.native.program import CannotLower, ProgramBuilder, find_lowering, is_tensor_like, lowers
 from theano.tensor.basic import ExtractDiag, Nonzero
-from theano.tensor.elemwise import Elemwise
 from theano.tensor.extra_ops import CumOp, DiffOp
+from theano.tensor.math import neq, sub
 from theano.tensor.subtensor import (
     AdvancedBooleanIncSubtensor,
     AdvancedBooleanSubtensor,
     AdvancedIncSubtensor,
     AdvancedSubtensor,
 )
-from theano.tensor.type import TensorType
 from theano.tensor.type_other import MakeSlice, NoneTypeT, SliceType
 
 _WHOLE = ("s", None, None, None)
@@ -188,21 +185,10 @@ def lower_cumulate(builder: ProgramBuilder, node: Apply) -> None:
 @lowers(DiffOp)
 def lower_diff(builder: ProgramBuilder, node: Apply) -> None:
     """Each order is a kernel over two views of the array."""
-    op, x, out = node.op, node.inputs[0], node.outputs[0]
-    if op.n == 0:
-        builder.emit_for(node, vm.Copy())
-        return
-    lead = (_WHOLE,) * (op.axis % x.type.ndim)
-    subtract = scalar.neq if x.type.dtype == "bool" else scalar.sub
-    value = x
-    for order in range(op.n):
-        views = []
-        for part in (("s", 1, None, None), ("s", None, -1, None)):
-            view = TensorType(x.type.dtype, out.type.broadcastable)()
-            builder.emit(vm.Subtensor((*lead, part)), [builder.cell(value)], [builder.cell(view)])
-            views.append(view)
-        step = Elemwise(subtract).make_node(*views)
-        value = step.outputs[0]
-        if order == op.n - 1:
-            builder.of_variable[value] = builder.cell(out)
-        lower_elemwise(builder, step)
+    op, x = node.op, node.inputs[0]
+    lead = (slice(None),) * (op.axis % x.type.ndim)
+    subtract = neq if x.type.dtype == "bool" else sub
+    difference = x
+    for _ in range(op.n):
+        difference = subtract(difference[(*lead, slice(1, None))], difference[(*lead, slice(None, -1))])
+    builder.emit_expressions(node, [x], [difference])

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from theano import tensor
-from theano.gof.graph import Apply, Variable, io_toposort
+from theano.gof.graph import Apply, Variable
 from theano.native import instructions as vm
-from theano.native.program import CannotLower, ProgramBuilder, find_lowering, is_tensor_like, lowers, lowers_to
+from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers, lowers_to
 from theano.tensor import nlinalg
 from theano.tensor.decompositions import SVD, Eig, Eigh, EighGrad, QRFull, QRIncomplete
 from theano.tensor.matrix_types import float_dtype_of
@@ -110,17 +110,6 @@ def lower_qr(builder: ProgramBuilder, node: Apply) -> None:
     _emit(builder, node, vm.Qr(vm.QrMode[mode]))
 
 
-def _emit_expressions(builder: ProgramBuilder, node: Apply, inputs: Sequence[Variable], results: Sequence[Any]) -> None:
-    """Compute the node's outputs by expressions of variables that have cells."""
-    for apply in io_toposort(inputs, results):
-        lowering = find_lowering(apply.op)
-        if lowering is None:
-            raise CannotLower(f"{apply.op} is not native")
-        lowering(builder, apply)
-    for result, out in zip(results, node.outputs, strict=True):
-        builder.emit(vm.CastCopy(), [builder.cell(result)], [builder.cell(out)])
-
-
 def _folded(g: Any, lower: bool) -> Any:
     """The gradient of one triangle that stands for a whole symmetric matrix."""
     n = g.shape[0]
@@ -139,7 +128,7 @@ def lower_eigh_grad(builder: ProgramBuilder, node: Apply) -> None:
     gaps = tensor.switch(diagonal, 1, w.dimshuffle(0, "x") - w.dimshuffle("x", 0))
     core = tensor.switch(diagonal, gw.dimshuffle(0, "x"), tensor.dot(v.T, gv).T / gaps)
     g = tensor.dot(tensor.dot(v, core), v.T)
-    _emit_expressions(builder, node, node.inputs, [_folded(g, node.op.UPLO == "L")])
+    builder.emit_expressions(node, node.inputs, [_folded(g, node.op.UPLO == "L")])
 
 
 @lowers(EigvalshGrad)
@@ -154,7 +143,7 @@ def lower_eigvalsh_grad(builder: ProgramBuilder, node: Apply) -> None:
     builder.emit(vm.Eigh(lower), [builder.converted(x, dtype) for x in (a, b)], [builder.cell(w), builder.cell(v)])
     ga = tensor.dot(v * gw, v.T)
     gb = -tensor.dot(v * (gw * w), v.T)
-    _emit_expressions(builder, node, [w, v, gw], [_folded(ga, lower), _folded(gb, lower)])
+    builder.emit_expressions(node, [w, v, gw], [_folded(ga, lower), _folded(gb, lower)])
 
 
 @lowers(CholeskyGrad)
@@ -177,7 +166,7 @@ def lower_cholesky_grad(builder: ProgramBuilder, node: Apply) -> None:
     s = transposed(factor.T, transposed(factor.T, half.T).T)
     result = tensor.switch(below, s + s.T, 0) / (1.0 + diagonal)
     result = tensor.switch(finite, result, tensor.constant(float("nan"), dtype=factor.dtype))
-    _emit_expressions(builder, node, node.inputs, [result if lower else result.T])
+    builder.emit_expressions(node, node.inputs, [result if lower else result.T])
 
 
 def _product(lengths: Sequence[Any]) -> Any:
@@ -201,7 +190,7 @@ def lower_tensorinv(builder: ProgramBuilder, node: Apply) -> None:
     _lapack_dtype(a)
     matrix, lengths = _as_matrix(a, ind)
     result = nlinalg.matrix_inverse(matrix).reshape([*lengths[ind:], *lengths[:ind]], ndim=a.type.ndim)
-    _emit_expressions(builder, node, node.inputs, [result])
+    builder.emit_expressions(node, node.inputs, [result])
 
 
 class _NumpySolve(Solve):
@@ -221,4 +210,4 @@ def lower_tensorsolve(builder: ProgramBuilder, node: Apply) -> None:
     order = [i for i in range(a.type.ndim) if i not in moved] + moved
     matrix, lengths = _as_matrix(a, b.type.ndim, order if moved else None)
     x = _NumpySolve()(matrix, b.flatten())
-    _emit_expressions(builder, node, node.inputs, [x.reshape(lengths[b.type.ndim :], ndim=a.type.ndim - b.type.ndim)])
+    builder.emit_expressions(node, node.inputs, [x.reshape(lengths[b.type.ndim :], ndim=a.type.ndim - b.type.ndim)])

@@ -11,6 +11,7 @@ from theano.native import instructions as vm
 from theano.native.lowering.special import lower_special
 from theano.native.optimize.rows import Stored, kernel_of
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowers
+from theano.tensor.basic import cast
 from theano.tensor.elemwise import All, Any, CAReduce, CAReduceDtype, Elemwise, MaxOrMinusInfinity, Prod, Sum
 
 
@@ -23,13 +24,6 @@ def _emit_single(builder: ProgramBuilder, node: Apply) -> None:
     stored = [Stored(out, aliases.get(position)) for position, out in enumerate(node.outputs)]
     kernel, inputs = kernel_of(pattern, reduced, [node], stored, builder.target)
     builder.emit_kernel(kernel, map(builder.cell, inputs), map(builder.cell, node.outputs))
-
-
-def _emit_cast(builder: ProgramBuilder, x: Variable, out: Variable) -> None:
-    """Compute `out` as the cast of `x` to its dtype."""
-    cast = Elemwise(scalar.Cast(scalar.get_scalar_type(out.type.dtype))).make_node(x)
-    builder.of_variable[cast.outputs[0]] = builder.cell(out)
-    lower_elemwise(builder, cast)
 
 
 def reduced_axes(node: Apply) -> tuple[int, ...]:
@@ -65,31 +59,22 @@ def lower_elemwise(builder: ProgramBuilder, node: Apply) -> None:
 
 def _lower_wide(builder: ProgramBuilder, node: Apply, most: int) -> None:
     """A sum or product of very many terms, computed by several kernels that each take some of them, at most so many."""
-    op = node.op.scalar_op
-    out = node.outputs[0]
+    op, count = node.op.scalar_op, most - 4
     if type(op) not in (scalar.Add, scalar.Mul) or node.op.inplace_pattern:
         raise CannotLower("too many operands for one kernel")
-    partial: Variable | None = None
-    rest = list(node.inputs)
     # Partial results of the final dtype: sums of small integers would overflow before they meet a wider term.
-    elemwise = Elemwise(type(op)(scalar.specific_out(scalar.get_scalar_type(out.type.dtype))))
-    while rest:
-        terms = ([] if partial is None else [partial]) + rest[: most - 4]
-        rest = rest[most - 4 :]
-        step = elemwise.make_node(*terms)
-        if not rest and step.outputs[0].type == out.type:
-            builder.of_variable[step.outputs[0]] = builder.cell(out)
-        _emit_single(builder, step)
-        partial = step.outputs[0]
-    if partial is not None and builder.cell(partial) != builder.cell(out):
-        _emit_cast(builder, partial, out)
+    partial = Elemwise(type(op)(scalar.specific_out(scalar.get_scalar_type(node.outputs[0].type.dtype))))
+    total: list[Variable] = []
+    for start in range(0, len(node.inputs), count):
+        total = partial.make_node(*total, *node.inputs[start : start + count]).outputs
+    builder.emit_expressions(node, node.inputs, total)
 
 
 @lowers(CAReduce, CAReduceDtype, MaxOrMinusInfinity, Sum, Prod, All, Any)
 def lower_careduce(builder: ProgramBuilder, node: Apply) -> None:
     """A reduction, in one pass."""
     if not reduced_axes(node):
-        _emit_cast(builder, node.inputs[0], node.outputs[0])
+        builder.emit_expressions(node, node.inputs, [cast(node.inputs[0], node.outputs[0].type.dtype)])
         return
     if node.inputs[0].type.dtype.startswith("complex") and type(node.op.scalar_op) in (scalar.Maximum, scalar.Minimum):
         builder.emit_for(node, vm.ComplexExtremum(type(node.op.scalar_op) is scalar.Minimum, tuple(reduced_axes(node))))

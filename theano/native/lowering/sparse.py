@@ -10,7 +10,7 @@ import numpy as np
 from theano.gof.graph import Apply, Constant
 from theano.native import instructions as vm
 from theano.native.lowering.shape import shape_lowerings
-from theano.native.program import CannotLower, ProgramBuilder, lowering_of, lowers
+from theano.native.program import CannotLower, ProgramBuilder, lowers
 from theano.sparse.conversion import DenseFromSparse, SparseFromDense
 from theano.sparse.elementwise import AddSD, AddSS, MulSS, SpSum
 from theano.sparse.products import Dot, DotAt, DotWithValues, StructuredDot, TrueDot, Usmm, _dot
@@ -392,14 +392,7 @@ def lower_usmm(builder: ProgramBuilder, node: Apply) -> None:
     """As the product, its multiple and the sum that it stands for."""
     alpha, x, y, z = node.inputs
     (out,) = node.outputs
-    product = _dot(x, y)
-    scaled = mul(alpha, product)
-    total = add(scaled, z)
+    total = add(mul(alpha, _dot(x, y)), z)
     if total.type != out.type:
         raise CannotLower("a result of another type")
-    builder.replace(total, builder.cell(out))
-    for made in (product, scaled, total):
-        lowering = lowering_of(made.owner)
-        if lowering is None:
-            raise CannotLower("a part that is not native")
-        lowering(builder, made.owner)
+    builder.emit_expressions(node, node.inputs, [total])
