@@ -11,40 +11,35 @@ from theano.tensor.basic import Argmax, MaxAndArgmax
 
 def argmax_kernel(node: Apply, with_maximum: bool) -> ir.Kernel:
     """The kernel of a maximum's first position over the op's axes."""
-    x = node.inputs[0]
+    x, reduced = node.inputs[0], _axes(node)
     ndim = x.type.ndim
-    axis = node.op.axis
-    reduced = tuple(range(ndim)) if axis is None else tuple(a % ndim for a in axis)
-    if not reduced:
-        raise CannotLower("no axis to search along")
     kept = tuple(a for a in range(ndim) if a not in reduced)
     axes = kept + reduced
     operand = ir.Operand(x.type.dtype, tuple(x.type.broadcastable[a] for a in axes), axes, ndim)
     first, second = ir.argextremum_stages(ir.Load("x", 0), x.type.dtype, True, "where")
-    dims = tuple(range(len(kept)))
-    outputs = [ir.Output("int64", dims)]
-    stores = [ir.Store(0, "where")]
-    if with_maximum:
-        outputs.insert(0, ir.Output(x.type.dtype, dims))
-        stores = [ir.Store(0, "am_m"), ir.Store(1, "where")]
-    last = ir.Stage(second.loads, second.body, second.stores, second.reduces, second.index, row_stores=tuple(stores))
-    return ir.Kernel(len(kept), len(reduced), (operand,), tuple(outputs), (first, last), nonempty=True)
+    found = [("am_m", x.type.dtype)] * with_maximum + [("where", "int64")]
+    outputs = tuple(ir.Output(dtype, tuple(range(len(kept)))) for _, dtype in found)
+    last = second.replaced(row_stores=tuple(ir.Store(k, name) for k, (name, _) in enumerate(found)))
+    return ir.Kernel(len(kept), len(reduced), (operand,), outputs, (first, last), nonempty=True)
 
 
-def _lower_complex(builder: ProgramBuilder, node: Apply) -> bool:
-    """Complex numbers are ordered by an instruction of its own; tells whether the node is of these."""
-    x, axis = node.inputs[0], node.op.axis
-    if not x.type.dtype.startswith("complex"):
-        return False
-    reduced = list(range(x.type.ndim)) if axis is None else [a % x.type.ndim for a in axis]
-    if reduced != sorted(reduced) or not reduced:
-        raise CannotLower("positions in another order of the axes")
-    builder.emit(vm.ComplexExtremum(False, tuple(reduced)), [builder.cell(x)], map(builder.cell, node.outputs))
-    return True
+def _axes(node: Apply) -> tuple[int, ...]:
+    """The axes to search along, in the order in which they are given."""
+    axis, ndim = node.op.axis, node.inputs[0].type.ndim
+    reduced = tuple(range(ndim)) if axis is None else tuple(a % ndim for a in axis)
+    if not reduced:
+        raise CannotLower("no axis to search along")
+    return reduced
 
 
 @lowers(MaxAndArgmax, Argmax)
 def lower_argmax(builder: ProgramBuilder, node: Apply) -> None:
-    if not _lower_complex(builder, node):
+    """Complex numbers are ordered by an instruction of its own."""
+    if not node.inputs[0].type.dtype.startswith("complex"):
         kernel = argmax_kernel(node, with_maximum=isinstance(node.op, MaxAndArgmax))
         builder.emit_kernel(kernel, [builder.cell(node.inputs[0])], map(builder.cell, node.outputs))
+        return
+    axes = _axes(node)
+    if list(axes) != sorted(axes):
+        raise CannotLower("positions in another order of the axes")
+    builder.emit_for(node, vm.ComplexExtremum(False, axes))

@@ -313,15 +313,19 @@ def _weight(node: Apply, target: Target) -> int:
     return target.weight(node.op.scalar_op)
 
 
-def _fusable(node: Apply, target: Target) -> bool:
-    """Whether a node is elementwise work or a reduction that a kernel of the target can hold."""
-    lowering = lowering_of(node, target.name)
-    if lowering is lower_careduce:
-        if not reduced_axes(node):
-            return False
-    elif lowering is not lower_elemwise or len(node.inputs) > target.limits.inputs:
+def _fits_a_kernel(node: Apply, target: Target) -> bool:
+    """Whether a node is elementwise work or a reduction that a kernel of the target can hold; another would spoil its group."""
+    lowering, variables = lowering_of(node, target.name), (*node.inputs, *node.outputs)
+    if lowering not in (lower_careduce, lower_elemwise) or any(v.type.dtype not in TYPENUM for v in variables):
         return False
-    return all(v.type.dtype in TYPENUM for v in (*node.inputs, *node.outputs))
+    if lowering is lower_careduce:
+        try:
+            return bool(reduced_axes(node) and reduction_kind(node))
+        except CannotLower:
+            return False
+    if len(node.inputs) > target.limits.inputs or len(variables) > target.limits.operands:
+        return False
+    return has_c_code(node.op.scalar_op, [scalar.get_scalar_type(v.type.dtype) for v in node.inputs])
 
 
 def _space(node: Apply) -> tuple[bool, ...]:
@@ -460,7 +464,7 @@ class _Segment:
         key = (id(node.op), *[id(v.type) for v in node.inputs], *[id(v.type) for v in node.outputs])
         known = self.work.get(key)
         if known is None:
-            known = self.work[key] = _fusable(node, self.target) and _is_printable(node, self.target.limits.operands)
+            known = self.work[key] = _fits_a_kernel(node, self.target)
         return known
 
     def _can_move(self, node: Apply, group: Group) -> bool:
@@ -628,16 +632,3 @@ def _is_uniform(node: Apply) -> bool:
     if isinstance(node.op, Assert):
         return False
     return all(all(v.type.broadcastable) for v in (*node.inputs, *node.outputs))
-
-
-def _is_printable(node: Apply, most: int) -> bool:
-    """Whether the node can be a part of a kernel of so many operands; one that cannot would spoil its whole group."""
-    if isinstance(node.op, CAReduce):
-        try:
-            reduction_kind(node)
-        except CannotLower:
-            return False
-        return True
-    if len(node.inputs) + len(node.outputs) > most:
-        return False
-    return has_c_code(node.op.scalar_op, [scalar.get_scalar_type(v.type.dtype) for v in node.inputs])

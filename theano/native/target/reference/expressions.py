@@ -10,8 +10,6 @@ import numpy as np
 from theano.native import ir
 from theano.scalar.expression import FUNCTIONS, OPERATORS, PREFIXES, Expression
 
-_WRAPPED = {"float32": "int64", "float64": "int64"}
-
 
 def evaluate(x: Expression, values: MutableMapping[str, Any]) -> Any:
     """The value of an expression of these named values, arrays or NumPy scalars.
