@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from theano.gof.graph import Apply, Constant, Variable
+from theano.gof.graph import Apply, Constant, Variable, io_toposort
 from theano.native import instructions as vm
 from theano.native import ir
 from theano.native.ir import Load, Operand, Output, Pick, Put, Reduce, Reload, Stage, Stmt, Store, let
 from theano.native.optimize.pairs import Pair, lowers_pair
+from theano.native.optimize.rows import Stored, kernel_of
 from theano.native.program import CannotLower, ProgramBuilder, lowers
 from theano.scalar.expression import Expression, call, cast, constant, declare_function, select, variable
+from theano.tensor.constructors import matrix
 from theano.tensor.creation import Alloc
 from theano.tensor.elemwise import DimShuffle
+from theano.tensor.math import gt, switch
 from theano.tensor.nnet.nnet import (
     CrossentropyCategorical1Hot,
     CrossentropyCategorical1HotGrad,
@@ -176,50 +182,47 @@ def lower_softmax_with_bias(builder: ProgramBuilder, node: Apply) -> None:
     _emit(builder, node, inputs, [Output(dtype, (0, 1))], _softmax_stages(dtype, True, 0))
 
 
+def _emit_formula(builder: ProgramBuilder, node: Apply, formula: Callable[..., Any]) -> None:
+    """Let the output be an expression of the inputs `dy` and `p`, and of where `p` is near 1 if it is a softmax, else None."""
+    dtype = _float_dtype(node)
+    dy, p = rows = [matrix(dtype=dtype) for _ in range(2)]
+    likely = gt(p, np.asarray(LIKELY, dtype)) if is_softmax(node.inputs[1]) else None
+    result = formula(dy, p, likely)
+    kernel, loads = kernel_of((False, False), (1,), io_toposort(rows, [result]), [Stored(result, None)], builder.target)
+    cells = [builder.cell(node.inputs[rows.index(v)]) for v in loads]
+    builder.emit_kernel(kernel, cells, map(builder.cell, node.outputs))
+
+
+def _row_sum(x: Any, unless: Any = None) -> Any:
+    """The sums of rows, or of what does not fulfil a condition."""
+    kept = x if unless is None else switch(unless, np.asarray(0, x.dtype), x)
+    return kept.sum(axis=1, keepdims=True, acc_dtype=x.dtype)
+
+
 @lowers(SoftmaxGrad)
 def lower_softmax_grad(builder: ProgramBuilder, node: Apply) -> None:
     """``(dy - sum(dy * p)) * p``; of a softmax ``((dy - c) + (c * sum(other p) - sum(other dy * p))) * p``, c the `dy` at a
     probability near 1
     """
-    dtype = _float_dtype(node)
-    v = _Names(dtype)
-    body: tuple[Stmt, ...] = ()
-    reduces: tuple[Reduce, ...] = (Reduce("add", dtype, "t", "s"),)
-    row: tuple[Stmt, ...] = ()
-    product, result = v.da * v.pa, (v.db - v.s) * v.pb
-    if is_softmax(node.inputs[1]):
-        likely = v.pa > LIKELY
-        product, result = select(likely, 0, v.da * v.pa), ((v.db - v.c) + v.u) * v.pb
-        body = (let("top", select(likely, v.da, 0)), let("op", select(likely, 0, v.pa)))
-        reduces = (*reduces, Reduce("add", dtype, "top", "c"), Reduce("add", dtype, "op", "lacking"))
-        row = (let("u", v.c * v.lacking - v.s),)
-    stages = [
-        Stage(loads=(Load("da", 0), Load("pa", 1)), body=(*body, let("t", product)), reduces=reduces, row=row),
-        Stage(loads=(Load("db", 0), Load("pb", 1)), body=(let("d", result),), stores=(Store(0, "d"),)),
-    ]
-    _emit(builder, node, [_full(dtype), _full(dtype)], [Output(dtype, (0, 1))], stages)
+
+    def formula(dy: Any, p: Any, likely: Any) -> Any:
+        if likely is None:
+            return (dy - _row_sum(dy * p)) * p
+        c = _row_sum(switch(likely, dy, np.asarray(0, p.dtype)))
+        return ((dy - c) + (c * _row_sum(p, likely) - _row_sum(dy * p, likely))) * p
+
+    _emit_formula(builder, node, formula)
 
 
 @lowers(LogSoftmaxGrad)
 def lower_log_softmax_grad(builder: ProgramBuilder, node: Apply) -> None:
     """``dy - sum(dy) * p``; of a softmax ``dy * sum(other p) - sum(other dy) * p`` at a probability near 1."""
-    dtype = _float_dtype(node)
-    v = _Names(dtype)
-    loads: tuple[Load, ...] = (Load("da", 0),)
-    body: tuple[Stmt, ...] = ()
-    reduces = (Reduce("add", dtype, "da", "s"),)
-    result = v.db - v.s * v.pb
-    if is_softmax(node.inputs[1]):
-        loads = (*loads, Load("pa", 1))
-        body = tuple(let(f"o{x.name}", select(v.pa > LIKELY, 0, x)) for x in (v.da, v.pa))
-        reduces = (*reduces, Reduce("add", dtype, "oda", "others"), Reduce("add", dtype, "opa", "lacking"))
-        result = select(v.pb > LIKELY, v.db * v.lacking - v.others * v.pb, result)
-    difference = let("d", result)
-    stages = [
-        Stage(loads=loads, body=body, reduces=reduces),
-        Stage(loads=(Load("db", 0), Load("pb", 1)), body=(difference,), stores=(Store(0, "d"),)),
-    ]
-    _emit(builder, node, [_full(dtype), _full(dtype)], [Output(dtype, (0, 1))], stages)
+
+    def formula(dy: Any, p: Any, likely: Any) -> Any:
+        result = dy - _row_sum(dy) * p
+        return result if likely is None else switch(likely, dy * _row_sum(p, likely) - _row_sum(dy, likely) * p, result)
+
+    _emit_formula(builder, node, formula)
 
 
 @lowers(LogSoftmax)
@@ -357,7 +360,8 @@ def lower_crossentropy_softmax_grad(builder: ProgramBuilder, node: Apply) -> Non
     stages = []
     at_target = v.py - 1
     if is_softmax(p):
-        others = let("o", select(_is_target("i", target), 0, v.q))
+        is_target = variable("i", "int64").equals(cast(variable("y", target), "int64"))
+        others = let("o", select(is_target, 0, v.q))
         stages.append(Stage((Load("q", 1),), (others,), reduces=(Reduce("add", dtype, "o", "rest"),), index="i"))
         at_target = select(v.py > LIKELY, -v.rest, at_target)
     stages.append(
@@ -375,24 +379,13 @@ def lower_crossentropy_softmax_grad(builder: ProgramBuilder, node: Apply) -> Non
     _emit(builder, node, inputs, [Output(dtype, (0, 1))], stages, (Load("dy", 0), Load("y", 2)))
 
 
-def _is_target(index: str, dtype: str) -> Expression:
-    """Whether a position is the row's target ``y``."""
-    return variable(index, "int64").equals(cast(variable("y", dtype), "int64"))
-
-
 @lowers(CrossentropyCategorical1Hot)
 def lower_crossentropy_categorical(builder: ProgramBuilder, node: Apply) -> None:
     """``-log(p[i, y[i]])``."""
     dtype, target = _float_dtype(node), node.inputs[1].type.dtype
     v = _Names(dtype)
-    stage = Stage(
-        loads=(Load("p", 0),),
-        index="j",
-        body=(let("at", select(_is_target("j", target), v.p, 0)),),
-        reduces=(Reduce("add", dtype, "at", "pt"),),
-        row=(let("nll", -call("log", v.pt)),),
-        row_stores=(Store(0, "nll"),),
-    )
+    picks, row = (Pick(Load("py", 0), "y"),), (let("nll", -call("log", v.py)),)
+    stage = Stage(picks=picks, row=row, row_stores=(Store(0, "nll"),))
     _check_targets(builder, node, node.inputs[1], node.inputs[0])
     _emit(builder, node, [_full(dtype), _per_row(target)], [Output(dtype, (0,))], [stage], (Load("y", 1),))
 
@@ -403,10 +396,11 @@ def lower_crossentropy_categorical_grad(builder: ProgramBuilder, node: Apply) ->
     dtype, target = _float_dtype(node), node.inputs[2].type.dtype
     v = _Names(dtype)
     stage = Stage(
-        loads=(Load("p", 1),),
-        index="j",
-        body=(let("d", select(_is_target("j", target), -v.dy / v.p, 0)),),
+        body=(let("d", constant(0, dtype)),),
         stores=(Store(0, "d"),),
+        picks=(Pick(Load("py", 1), "y"),),
+        row=(let("dt", -v.dy / v.py),),
+        puts=(Put(0, "dt", "y"),),
     )
     _check_targets(builder, node, node.inputs[2], node.inputs[1])
     inputs = [_per_row(dtype), _full(dtype), _per_row(target)]
