@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from theano.tensor.blas import (
 )
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.elemwise import local_dimshuffle_lift
-from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, is_elemwise, lengths_of
+from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, is_elemwise, lengths_of, product_of, sum_of
 
 _BLAS = ("float16", "float32", "float64", "complex64", "complex128")
 
@@ -57,19 +57,16 @@ def local_dot_to_dot22(node: Any) -> Any:
     return exact_replacement(node, new if kept == [0, 1] else new.dimshuffle(*kept))
 
 
-class _Term:
+class _Term(NamedTuple):
     """``factor * matrix`` in a sum: the scalars (variables and one number) are kept apart from the matrix.
 
     `uses` tells how often the sum had the matrix, before terms of one matrix became one.
     """
 
-    __slots__ = ("matrix", "number", "scalars", "uses")
-
-    def __init__(self, number: float, scalars: list[Any], matrix: Any, uses: int = 1) -> None:
-        self.number = number
-        self.scalars = scalars
-        self.matrix = matrix
-        self.uses = uses
+    number: float
+    scalars: list[Any]
+    matrix: Any
+    uses: int = 1
 
     def factor(self, dtype: str) -> Any:
         """The factor as a 0-d variable of `dtype`; None if that would lose precision."""
@@ -228,17 +225,17 @@ class GemmProfile(Profile):
     1
     """
 
-    nb_iter: int
-    nb_replacement: int
-    nb_replacement_didn_t_remove: int
-    nb_inconsistency_make: int
-    nb_inconsistency_replace: int
-    time_canonicalize: float
-    time_factor_can: float
-    time_factor_list: float
-    time_toposort: float
-    validate_time: float | None
-    callback_time: float
+    nb_iter: int = 0
+    nb_replacement: int = 0
+    nb_replacement_didn_t_remove: int = 0
+    nb_inconsistency_make: int = 0
+    nb_inconsistency_replace: int = 0
+    time_canonicalize: float = 0.0
+    time_factor_can: float = 0.0
+    time_factor_list: float = 0.0
+    time_toposort: float = 0.0
+    validate_time: float | None = None
+    callback_time: float = 0.0
 
 
 class GemmOptimizer(Optimizer):
@@ -263,16 +260,16 @@ class GemmOptimizer(Optimizer):
     """
 
     def apply(self, fgraph: Any) -> Any:
-        replaced = refused = unmade = kept = 0
+        profile = GemmProfile("GemmOptimizer")
         before = Overhead.of(fgraph)
         clock = time.perf_counter
         start = clock()
         sums = _sums_of_products(fgraph)
-        find_time = clock() - start
+        profile.time_canonicalize = clock() - start
         start = clock()
         nodes = [node for node in fgraph.toposort() if node in sums] if sums else []
-        sort_time = clock() - start
-        terms_time = build_time = 0.0
+        profile.time_toposort = clock() - start
+        profile.nb_iter = int(bool(nodes))
         for node in reversed(nodes):
             if node not in fgraph.apply_nodes:
                 continue
@@ -285,40 +282,26 @@ class GemmOptimizer(Optimizer):
                 continue
             start = clock()
             terms = _terms(out)
-            terms_time += clock() - start
-            if len(terms) < 2:
-                continue
+            profile.time_factor_can += clock() - start
             start = clock()
-            new = _chained(out, terms, operation, operands_of)
-            build_time += clock() - start
+            new = _chained(out, terms, operation, operands_of) if len(terms) > 1 else None
+            profile.time_factor_list += clock() - start
             if new is None:
                 continue
             if new.type != out.type:
-                unmade += 1
+                profile.nb_inconsistency_make += 1
                 continue
             copy_stack_trace(out, new)
             try:
                 fgraph.replace_all_validate_remove([(out, new)], [node], reason="GemmOptimizer", warn=False)
-                replaced += 1
+                profile.nb_replacement += 1
             except ReplacementDidntRemovedError:
-                kept += 1
+                profile.nb_replacement_didn_t_remove += 1
             except InconsistencyError:
-                refused += 1
+                profile.nb_inconsistency_replace += 1
         spent = before.until_now(fgraph)
-        return GemmProfile(
-            "GemmOptimizer",
-            int(bool(nodes)),
-            replaced,
-            kept,
-            unmade,
-            refused,
-            find_time,
-            terms_time,
-            build_time,
-            sort_time,
-            spent.validate_time,
-            spent.callback_time,
-        )
+        profile.validate_time, profile.callback_time = spent.validate_time, spent.callback_time
+        return profile
 
 
 def _chained(out: Any, terms: list[_Term], operation: Any, operands_of: Any) -> Any:
@@ -350,21 +333,15 @@ def _chained(out: Any, terms: list[_Term], operation: Any, operands_of: Any) -> 
 
 def _rebuild(terms: list[_Term]) -> Any:
     """The sum of terms that are no products."""
-    positive: list[Any] = []
-    negative: list[Any] = []
+    sides: tuple[list[Any], list[Any]] = ([], [])
     for t in terms:
-        number, factors = t.number, list(t.scalars)
-        target = positive
-        if number < 0:
-            number, target = -number, negative
-        if number != 1:
-            factors.append(T.constant(np.asarray(number, dtype=t.matrix.type.dtype).reshape((1,) * t.matrix.ndim)))
-        target.append(T.mul(*factors, t.matrix) if factors else t.matrix)
-    top = positive[0] if len(positive) == 1 else T.add(*positive) if positive else None
-    bottom = negative[0] if len(negative) == 1 else T.add(*negative) if negative else None
-    if top is None:
-        return T.neg(bottom)
-    return top if bottom is None else T.sub(top, bottom)
+        factors = [*t.scalars, t.matrix]
+        if abs(t.number) != 1:
+            number = np.asarray(abs(t.number), dtype=t.matrix.type.dtype)
+            factors.insert(-1, T.constant(number.reshape((1,) * t.matrix.ndim)))
+        sides[t.number < 0].append(product_of(factors))
+    top, bottom = map(sum_of, sides)
+    return T.neg(bottom) if top is None else top if bottom is None else T.sub(top, bottom)
 
 
 @local_optimizer([T.mul])
@@ -391,14 +368,11 @@ def local_dot22_to_dot22scalar(node: Any) -> Any:
             left = [v for v, part in zip(factor.owner.inputs, parts, strict=True) if part is None]
             if left:
                 scalars = [part for part in parts if part is not None]
-                rest[k] = left[0] if len(left) == 1 else T.mul(*left)
+                rest[k] = product_of(left)
     if not scalars or product.type.dtype != out.type.dtype:
         return False
-    factor = scalars[0] if len(scalars) == 1 else T.mul(*scalars)
-    new = _dot22scalar(*product.owner.inputs, factor)
-    if rest:
-        new = T.mul(new, *rest)
-    return exact_replacement(node, new)
+    new = _dot22scalar(*product.owner.inputs, product_of(scalars))
+    return exact_replacement(node, product_of([new, *rest]))
 
 
 @local_optimizer([gemm_no_inplace])
@@ -442,9 +416,7 @@ def local_dot22_to_ger_or_gemv(node: Any) -> Any:
     dtype = x.dtype
     if dtype not in ("float32", "float64", "complex64", "complex128"):
         return False
-    one = T.constant(np.asarray(1, dtype=dtype))
-    zero = T.constant(np.asarray(0, dtype=dtype))
-    out = node.outputs[0]
+    one, zero = (T.constant(np.asarray(n, dtype=dtype)) for n in (1, 0))
 
     def by_vector(matrix: Any, vector: Any, length: Any) -> Any:
         start = T.patternbroadcast(T.AllocEmpty(dtype)(length), (False,))
@@ -454,8 +426,6 @@ def local_dot22_to_ger_or_gemv(node: Any) -> Any:
         # Columns times rows: an outer product.
         xv, yv = x.dimshuffle(0), y.dimshuffle(1)
         new = ger(T.zeros([_length(node, x, 0), _length(node, y, 1)], dtype=dtype), one, xv, yv)
-        if new.type != out.type:
-            new = T.patternbroadcast(new, out.type.broadcastable)
     elif xb[0] and yb[1]:
         # A row times a column: a dot product of vectors as a Gemv of one row.
         new = T.patternbroadcast(by_vector(x, y.dimshuffle(0), 1), (True,)).dimshuffle(0, "x")
@@ -465,7 +435,7 @@ def local_dot22_to_ger_or_gemv(node: Any) -> Any:
         new = by_vector(x, y.dimshuffle(0), _length(node, x, 0)).dimshuffle(0, "x")
     else:
         return False
-    return exact_replacement(node, new)
+    return exact_replacement(node, new, rebroadcast=True)
 
 
 def _fresh(v: Any) -> Any:
@@ -509,24 +479,19 @@ def local_inplace_gemm(node: Any) -> Any:
     return exact_replacement(node, gemm_inplace(_fresh(z), *rest))
 
 
-@local_optimizer([gemv_no_inplace], inplace=True)
-def local_inplace_gemv(node: Any) -> Any:
-    """``Gemv{no_inplace} -> Gemv{inplace}``"""
-    if node.op != gemv_no_inplace:
-        return False
-    y, *rest = node.inputs
-    if y in rest:
-        return False
-    return exact_replacement(node, gemv_inplace(_fresh(y), *rest))
+def _in_place(name: str, op: Any, overwriting: Any) -> Any:
+    @local_optimizer([op], inplace=True)
+    def overwrite(node: Any) -> Any:
+        """``op(z, x, y) -> op{inplace}(z, x, y)``"""
+        z, *rest = node.inputs
+        return False if node.op != op or z in rest else exact_replacement(node, overwriting(_fresh(z), *rest))
+
+    overwrite.__name__ = name
+    return overwrite
 
 
-@local_optimizer([ger], inplace=True)
-def local_inplace_ger(node: Any) -> Any:
-    """``Ger{non-destructive} -> Ger{destructive}``"""
-    if node.op != ger:
-        return False
-    A, *rest = node.inputs
-    return exact_replacement(node, ger_destructive(_fresh(A), *rest))
+local_inplace_gemv = _in_place("local_inplace_gemv", gemv_no_inplace, gemv_inplace)
+local_inplace_ger = _in_place("local_inplace_ger", ger, ger_destructive)
 
 
 blas_optdb = SequenceDB()

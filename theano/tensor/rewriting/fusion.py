@@ -19,6 +19,7 @@ from theano.gof.utils import MethodNotDefined
 from theano.scalar.composite import has_c_code
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
+from theano.tensor.rewriting.terms import is_elemwise
 
 # A Composite of more operations than this does not run faster, and compilers need more than linear time for it.
 MAX_NODES = 64
@@ -208,29 +209,19 @@ def local_add_mul_fusion(node: Any) -> Any:
 
     The inner graph of a Composite gets smaller that way.
     """
-    op = node.op
+    op, (out,) = node.op, node.outputs
     if not isinstance(op, Elemwise) or not isinstance(op.scalar_op, (scal.Add, scal.Mul)) or getattr(op, "destroy_map", None):
         return False
-    out = node.outputs[0]
     new_inputs: list[Any] = []
-    fused = False
     for inp in node.inputs:
         inner = inp.owner
-        if (
-            inner is not None
-            and len(inp.clients) == 1
-            and isinstance(inner.op, Elemwise)
-            and inner.op.scalar_op == op.scalar_op
-            and not getattr(inner.op, "destroy_map", None)
-            and inp.type.dtype == out.type.dtype
-            and inp.type.broadcastable == out.type.broadcastable
-            and len(new_inputs) + len(inner.inputs) + len(node.inputs) < elemwise_max_input_fct(node)
-        ):
+        is_fused = inner is not None and len(inp.clients) == 1 and inp.type == out.type and is_elemwise(inner, op)
+        room = elemwise_max_input_fct(node) - len(new_inputs) - len(node.inputs)
+        if is_fused and not getattr(inner.op, "destroy_map", None) and len(inner.inputs) < room:
             new_inputs.extend(inner.inputs)
-            fused = True
         else:
             new_inputs.append(inp)
-    if not fused:
+    if new_inputs == node.inputs:
         return False
     new = op(*new_inputs)
     if new.type != out.type:
@@ -261,12 +252,12 @@ class FusionProfile(Profile):
     1
     """
 
-    nb_iter: int
-    nb_replacement: int
-    nb_inconsistency_replace: int
-    validate_time: float | None
-    callback_time: float
-    time_toposort: float
+    nb_iter: int = 0
+    nb_replacement: int = 0
+    nb_inconsistency_replace: int = 0
+    validate_time: float | None = None
+    callback_time: float = 0.0
+    time_toposort: float = 0.0
 
 
 class FusionOptimizer(Optimizer):
@@ -292,19 +283,17 @@ class FusionOptimizer(Optimizer):
         self.local_optimizer = local_optimizer
 
     def apply(self, fgraph: Any) -> Any:
-        replaced = refused = 0
+        profile = FusionProfile("FusionOptimizer")
         before = Overhead.of(fgraph)
         start = time.perf_counter()
         nodes = fgraph.toposort()
-        sort_time = time.perf_counter() - start
-        passes = 0
-        changed = True
+        profile.time_toposort = time.perf_counter() - start
         fused = getattr(self.optimizer, "fused", None)
         if config.optimizer_verbose or not fgraph.can_change_ops():
             fused = None
-        while changed and passes < 10:
-            passes += 1
-            changed = False
+        while nodes and profile.nb_iter < 10:
+            profile.nb_iter += 1
+            # Only what comes in can be fused with what is around it in the next round.
             again: list[Any] = []
             for node in reversed(nodes):
                 if node not in fgraph.apply_nodes:
@@ -312,19 +301,15 @@ class FusionOptimizer(Optimizer):
                 try:
                     new = self._replace(fgraph, node) if fused is None else self._change(fgraph, node, fused(node))
                 except InconsistencyError:
-                    refused += 1
+                    profile.nb_inconsistency_replace += 1
                     continue
                 if new is not None:
-                    replaced += 1
-                    changed = True
+                    profile.nb_replacement += 1
                     again.append(new)
-            # Only what came in can still be fused with what is around it.
-            again.reverse()
-            nodes = again
+            nodes = again[::-1]
         spent = before.until_now(fgraph)
-        return FusionProfile(
-            "FusionOptimizer", passes, replaced, refused, spent.validate_time, spent.callback_time, sort_time
-        )
+        profile.validate_time, profile.callback_time = spent.validate_time, spent.callback_time
+        return profile
 
     def _replace(self, fgraph: Any, node: Any) -> Any:
         """Put what `node` is fused to in its place, and return it; None if there is nothing to fuse."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import reduce
 from typing import Any
 
 from theano.tensor import basic as T
-from theano.tensor.blas import _is_real_matrix, _is_real_vector
 from theano.tensor.dimshuffle import DimShuffle
-
-_DTYPES = ("float16", "float32", "float64", "complex64", "complex128")
+from theano.tensor.rewriting.blas import _BLAS, _parts
 
 
 def res_is_a(node: Any, op: Any, maxclients: int | None = None) -> bool:
@@ -56,32 +55,15 @@ def _gemm_canonicalize(r: Any, scale: Any, rval: list, maxclients: int | None) -
     """
     if not hasattr(r.type, "broadcastable"):
         return None
-    stack = [(r, scale, maxclients)]
+    stack: list[tuple[Any, float, list[Any], int | None]] = [(r, 1.0, [], maxclients)]
     while stack:
-        v, factor, most = stack.pop()
-        if v.type.ndim not in (1, 2) or v.type.dtype not in _DTYPES:
-            rval.append(_scaled(factor, v))
-            continue
-        op = v.owner.op if v.owner is not None else None
-        parts: list[tuple[Any, Any]] | None = None
-        if most and len(getattr(v, "clients", ())) > most:
-            pass
-        elif op == T.add:
-            parts = [(i, factor) for i in v.owner.inputs]
-        elif op == T.sub:
-            parts = [(v.owner.inputs[0], factor), (v.owner.inputs[1], -factor)]
-        elif op == T.neg:
-            parts = [(v.owner.inputs[0], -factor)]
-        elif op == T.mul:
-            numbers = [_number_of(i) for i in v.owner.inputs if all(i.type.broadcastable)]
-            terms = [i for i in v.owner.inputs if not all(i.type.broadcastable)]
-            if len(terms) == 1 and (_is_real_matrix(terms[0]) or _is_real_vector(terms[0])):
-                if numbers:
-                    first = _scaled(factor, numbers[0])
-                    factor = first if len(numbers) == 1 else T.mul(first, *numbers[1:])
-                parts = [(terms[0], factor)]
+        v, number, numbers, most = stack.pop()
+        factor = reduce(_scaled, map(_number_of, numbers), scale if number == 1 else number * scale)
+        is_sum = v.type.ndim in (1, 2) and v.type.dtype in _BLAS
+        is_whole = v.owner is None or v.owner.op == T.true_div or (most and len(getattr(v, "clients", ())) > most)
+        parts = _parts(v, number, numbers) if is_sum and not is_whole else None
         if parts is None:
-            rval.append((factor, v))
+            rval.append((factor, v) if is_sum else _scaled(factor, v))
         else:
             stack += [(*part, 1) for part in reversed(parts)]
     return rval

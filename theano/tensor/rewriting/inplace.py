@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import logging
 from collections import Counter
 from dataclasses import dataclass
 from typing import Any, TextIO
@@ -20,7 +19,7 @@ from theano.gof.supervisor import Supervisor
 from theano.gof.toolbox import NoOutputFromInplace
 from theano.tensor.elemwise import Elemwise
 
-_logger = logging.getLogger("theano.tensor.opt")
+_REASON = "inplace_elemwise_optimizer"
 
 
 class _Aliases:
@@ -122,9 +121,13 @@ class InplaceElemwiseOptimizer(Optimizer):
         if not chosen:
             return profile
         checkpoint = fgraph.checkpoint()
-        change = self._change if fgraph.can_change_ops() else self._replace
+        can_change = fgraph.can_change_ops()
         for node, pattern in chosen:
-            change(fgraph, node, pattern)
+            if can_change:
+                fgraph.change_op(node, _inplace_op(node.op, node, pattern), reason=_REASON)
+                continue
+            for r, new_r in _replacements(node, pattern):
+                fgraph.replace(r, new_r, reason=_REASON)
         try:
             fgraph.validate()
         except InconsistencyError:
@@ -168,25 +171,12 @@ class InplaceElemwiseOptimizer(Optimizer):
                 chosen.append((node, pattern))
         return chosen
 
-    def _change(self, fgraph: Any, node: Any, pattern: dict[int, int]) -> None:
-        fgraph.change_op(node, _inplace_op(node.op, node, pattern), reason="inplace_elemwise_optimizer")
-
-    def _replace(self, fgraph: Any, node: Any, pattern: dict[int, int]) -> None:
-        new_outputs = _inplace_op(node.op, node, pattern).make_node(*node.inputs).outputs
-        for r, new_r in zip(node.outputs, new_outputs, strict=True):
-            copy_stack_trace(r, new_r)
-            fgraph.replace(r, new_r, reason="inplace_elemwise_optimizer")
-
     def _one_by_one(self, fgraph: Any) -> int:
         """Make what replacements are possible; says how many were not."""
         refused = 0
         for node, pattern in self._choose(fgraph, fgraph.toposort()):
-            new_outputs = _inplace_op(node.op, node, pattern).make_node(*node.inputs).outputs
-            copy_stack_trace(node.outputs, new_outputs)
             try:
-                fgraph.replace_all_validate(
-                    list(zip(node.outputs, new_outputs, strict=True)), reason="inplace_elemwise_optimizer"
-                )
+                fgraph.replace_all_validate(_replacements(node, pattern), reason=_REASON)
             except InconsistencyError:
                 refused += 1
         return refused
@@ -199,13 +189,8 @@ class InplaceElemwiseOptimizer(Optimizer):
 
 def _protected(fgraph: Any) -> set[Any]:
     """The inputs that the graph must not overwrite."""
-    protected: set[Any] = set()
-    found = False
-    for feature in fgraph._features:
-        if isinstance(feature, Supervisor):
-            protected.update(feature.protected)
-            found = True
-    return protected if found else set(fgraph.inputs)
+    supervisors = [feature for feature in fgraph._features if isinstance(feature, Supervisor)]
+    return {v for supervisor in supervisors for v in supervisor.protected} if supervisors else set(fgraph.inputs)
 
 
 # Of each Op: what it is in place, by pattern and output dtypes.
@@ -219,6 +204,14 @@ def _inplace_op(op: Any, node: Any, pattern: dict[int, int]) -> Any:
     if key not in made:
         made[key] = _make_inplace(op, node, pattern)
     return made[key]
+
+
+def _replacements(node: Any, pattern: dict[int, int]) -> list[tuple[Any, Any]]:
+    """The outputs of a node, each with that of one which overwrites inputs."""
+    pairs = list(zip(node.outputs, _inplace_op(node.op, node, pattern).make_node(*node.inputs).outputs, strict=True))
+    for old, new in pairs:
+        copy_stack_trace(old, new)
+    return pairs
 
 
 def _make_inplace(op: Any, node: Any, pattern: dict[int, int]) -> Any:

@@ -641,36 +641,19 @@ optdb.register(
 optdb["pre_local_IncSubtensor_serialize"].name = "pre_local_IncSubtensor_serialize"
 
 
-@local_optimizer([IncSubtensor], inplace=True)
-def local_inplace_setsubtensor(node: Any) -> Any:
-    """``IncSubtensor(x, y, i) -> IncSubtensor{Inplace}(x, y, i)``"""
-    return False if node.op.inplace else exact_replacement(node, changed(node.op, inplace=True)(*node.inputs))
+def _in_place(op_class: Any, name: str, *tags: str) -> Any:
+    @local_optimizer([op_class], inplace=True)
+    def overwrite(node: Any) -> Any:
+        """``op(x, y, i) -> op{inplace}(x, y, i)``"""
+        return False if node.op.inplace else exact_replacement(node, changed(node.op, inplace=True)(*node.inputs))
+
+    optimizer = TopoOptimizer(overwrite, failure_callback=TopoOptimizer.warn_inplace)
+    optdb.register(name, optimizer, 60, "fast_run", "inplace", *tags, "inplace_setsubtensor")
+    overwrite.__name__ = (*tags, name)[0]
+    return overwrite
 
 
-optdb.register(
-    "local_inplace_setsubtensor",
-    TopoOptimizer(local_inplace_setsubtensor, failure_callback=TopoOptimizer.warn_inplace),
-    60,
-    "fast_run",
-    "inplace",
-    "inplace_setsubtensor",
-)
-
-
-@local_optimizer([AdvancedIncSubtensor1], inplace=True)
-def local_inplace_AdvancedIncSubtensor1(node: Any) -> Any:
-    """``AdvancedIncSubtensor1(x, y, v) -> AdvancedIncSubtensor1{inplace}(x, y, v)``"""
-    return False if node.op.inplace else exact_replacement(node, changed(node.op, inplace=True)(*node.inputs))
-
-
-local_inplace_incsubtensor1 = local_inplace_AdvancedIncSubtensor1
-
-optdb.register(
-    "local_inplace_incsubtensor1",
-    TopoOptimizer(local_inplace_AdvancedIncSubtensor1, failure_callback=TopoOptimizer.warn_inplace),
-    60,
-    "fast_run",
-    "inplace",
-    "local_inplace_AdvancedIncSubtensor1",
-    "inplace_setsubtensor",
+local_inplace_setsubtensor = _in_place(IncSubtensor, "local_inplace_setsubtensor")
+local_inplace_incsubtensor1 = local_inplace_AdvancedIncSubtensor1 = _in_place(
+    AdvancedIncSubtensor1, "local_inplace_incsubtensor1", "local_inplace_AdvancedIncSubtensor1"
 )
