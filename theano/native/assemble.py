@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 from theano.gof.branches import TOP, Region, is_lazy
@@ -87,6 +88,8 @@ class Lowered:
 
     Attributes
     ----------
+    tail_start
+        Position of the first instruction that may destroy persistent memory.
     snapshots
         What the first instructions remember, one each.
     output_cells
@@ -107,29 +110,24 @@ class Lowered:
         if parent is None:
             builder.changed_objects = {}
         self.input_cells = [builder.cell(variable) for variable in fgraph.inputs]
-        self._tail_start: int | None = None
+        self.tail_start: int | None = None
         self.snapshots: list[Snapshot] = []
         self.output_cells: list[int] = []
         tail = set(schedule.tail)
         self._lower([n for n in schedule.regions[TOP] if n not in tail])
         if tail:
-            self._tail_start = len(builder.instrs)
+            self.tail_start = len(builder.instrs)
             self._lower(schedule.tail)
         if builder.optional:
             moved = builder.leave_out(map(builder.cell, fgraph.outputs))
-            self._tail_start = None if self._tail_start is None else moved[self._tail_start]
+            self.tail_start = None if self.tail_start is None else moved[self.tail_start]
         if fuse:
-            self._tail_start = fuse_indexing(builder, set(map(builder.cell, fgraph.outputs)), self._tail_start)
+            self.tail_start = fuse_indexing(builder, set(map(builder.cell, fgraph.outputs)), self.tail_start)
 
     @property
     def destroyed_cells(self) -> frozenset[int]:
         """Cells of inputs that the program writes to."""
         return frozenset(self.input_cells).intersection(map(self.builder.cell, self.schedule.destroyed_inputs))
-
-    @property
-    def tail_start(self) -> int | None:
-        """Position of the first instruction that may destroy persistent memory."""
-        return self._tail_start
 
     def _state(self, fgraph: Any) -> list[Variable]:
         """The state that the program overwrites. An argument of the caller that may be overwritten is none."""
@@ -148,8 +146,8 @@ class Lowered:
         if first:
             moved = builder.replace_instrs({0: [*first, builder.instrs[0]]})
             # A tail that is all of the program begins behind the snapshots.
-            if self._tail_start is not None:
-                self._tail_start = moved[self._tail_start] or len(first)
+            if self.tail_start is not None:
+                self.tail_start = moved[self.tail_start] or len(first)
 
     def protect_state(self, fgraph: Any) -> None:
         """See to it that a failing program leaves the state that it overwrites as it was, though it has no tail.
@@ -175,7 +173,7 @@ class Lowered:
         place = len(self.snapshots)
         builder.replace_instrs({place: [*copies, builder.instrs[place]]})
         guard_state(builder, arrays)
-        self._tail_start = None
+        self.tail_start = None
 
     def _changers(self, fgraph: Any, variable: Variable) -> list[Apply]:
         """The nodes that overwrite the memory of a variable."""
@@ -353,14 +351,6 @@ def _native_node_thunk(node: Apply, ins: list[Any], outs: list[Any]) -> Any:
     return thunk
 
 
-class _FailedThunk:
-    """What the error report wants to see of an instruction."""
-
-    def __init__(self, inputs: list[list[Any]], outputs: list[list[Any]]):
-        self.inputs = inputs
-        self.outputs = outputs
-
-
 def error_reporter(builder: ProgramBuilder, storage_map: Any) -> Callable[..., Any]:
     """What a program calls when an instruction fails: it raises the error with the description of the node."""
     instrs, constants = builder.instrs, dict(builder.constants)
@@ -378,7 +368,7 @@ def _raise_for_node(instr: Instr, builder: ProgramBuilder, of_cell: dict[int, An
     if node is None:
         raise exc_info[1].with_traceback(exc_info[2])
     inputs = [[of_cell.get(builder.of_variable.get(v), _constant_data(v))] for v in node.inputs]
-    thunk = _FailedThunk(inputs, [[None] for _ in node.outputs])
+    thunk = SimpleNamespace(inputs=inputs, outputs=[[None] for _ in node.outputs])
     raise_with_op(node, thunk, exc_info, storage_map)
 
 

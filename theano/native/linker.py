@@ -96,7 +96,7 @@ class NativeLinker(LocalLinker):
         if not runs_natively():
             return self.python_thunk(*given)
         if self.profile is not None and config.profile_memory:
-            return self.watched_thunk(*given)
+            return self.python_thunk(*given, watched=True)
         from theano.native.assemble import NeedsPython, compile_graph
         from theano.native.target.cpu.compiler import CompilerMissing
 
@@ -141,16 +141,9 @@ class NativeLinker(LocalLinker):
         no_recycling = [storage_map[v] for v in self.no_recycling if v.owner is not None]
         return streamline(fgraph, thunks, order, no_recycling=no_recycling), containers_in, containers_out, thunks, order
 
-    def python_thunk(self, input_storage: Any, output_storage: Any, storage_map: Any) -> Any:
-        """What :meth:`make_thunk` returns, for the machine that runs node by node in Python."""
-        linker = VM_Linker(allow_gc=self.allow_gc, use_cloop=False, schedule=self._scheduler)
-        return linker.accept(self.fgraph, self.no_recycling, self.profile).make_thunk(
-            input_storage=input_storage, output_storage=output_storage, storage_map=storage_map
-        )
-
-    def watched_thunk(self, input_storage: Any, output_storage: Any, storage_map: Any) -> Any:
-        """What :meth:`make_thunk` returns, for a machine that sees the size of each node's results."""
-        linker = WatchingLinker(allow_gc=self.allow_gc, use_cloop=False)
+    def python_thunk(self, input_storage: Any, output_storage: Any, storage_map: Any, watched: bool = False) -> Any:
+        """What :meth:`make_thunk` returns, for the machine that runs node by node in Python; one `watched` sees sizes."""
+        linker = (WatchingLinker if watched else VM_Linker)(allow_gc=self.allow_gc, use_cloop=False, schedule=self._scheduler)
         return linker.accept(self.fgraph, self.no_recycling, self.profile).make_thunk(
             input_storage=input_storage, output_storage=output_storage, storage_map=storage_map
         )

@@ -26,6 +26,11 @@ def overwritten(instr: Instr, kernels: Sequence[ir.Kernel]) -> dict[int, int]:
     return {cell: instr.ins[out.alias] for out, cell in zip(kernel.outputs, instr.outs, strict=True) if out.alias >= 0}
 
 
+def may_change(instr: Instr, kernels: Sequence[ir.Kernel]) -> Iterable[int]:
+    """The cells that an instruction may write to."""
+    return instr.ins if instr.op.memory is vm.Memory.ANY else overwritten(instr, kernels).values()
+
+
 def scatter_target(instr: Instr, kernel: ir.Kernel) -> int | None:
     """The cell that an `indexed_kernel` writes a part of."""
     scatter = instr.op.scatter if isinstance(instr.op, vm.IndexedKernel) else None

@@ -399,15 +399,11 @@ def find_lowering(op: Any, target: str | None = None) -> Lowering | None:
     what a user overrides must run.
     """
     own = type(op)
-    _load_lowerings(own.__module__)
-    found = _lowerings.get((own, target)) or _lowerings.get((own, None))
-    if found is not None:
-        return found
-    for base in own.__mro__[1:]:
+    for base in own.__mro__:
         _load_lowerings(base.__module__)
         found = _lowerings.get((base, target)) or _lowerings.get((base, None))
         if found is not None:
-            overrides = any(
+            overrides = base is not own and any(
                 getattr(own, name, None) is not getattr(base, name, None)
                 for name in ("perform", "c_code", "make_thunk", "make_py_thunk", "make_node")
             )

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from theano.native import instructions as vm
-from theano.native.memory import Sharing, overwritten, scatter_target
+from theano.native.memory import Sharing, may_change, overwritten, scatter_target
 from theano.native.optimize.indexing import indexed_rank, shifted
 from theano.native.optimize.schedule import destroyed_inputs
 from theano.native.program import Instr, ProgramBuilder
@@ -20,7 +20,7 @@ from theano.native.program import Instr, ProgramBuilder
 def guard_state(builder: ProgramBuilder, state: Iterable[int]) -> None:
     """Guard the instructions that write to cells of arrays, or to views of them."""
     sharing = Sharing(builder.instrs, builder.kernels)
-    changed = {sharing.root(cell) for instr in builder.instrs for cell in _may_change(builder, instr)}
+    changed = {sharing.root(cell) for instr in builder.instrs for cell in may_change(instr, builder.kernels)}
     # The cells that are all of a state, and what of each class of cells is not yet kept whole.
     whole = {cell: cell for cell in state}
     unsaved: dict[int, set[int]] = {}
@@ -55,11 +55,6 @@ def guard_state(builder: ProgramBuilder, state: Iterable[int]) -> None:
             builder.aim(position, target)
             target += 1
     builder.instrs += undo
-
-
-def _may_change(builder: ProgramBuilder, instr: Instr) -> Iterable[int]:
-    """The cells that an instruction may write to."""
-    return instr.ins if instr.op.memory is vm.Memory.ANY else overwritten(instr, builder.kernels).values()
 
 
 def _written(builder: ProgramBuilder, instr: Instr) -> list[int]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from theano.gof.graph import Apply, Variable
 from theano.gof.supervisor import Supervisor
 from theano.native import instructions as vm
+from theano.native.assemble import Lowered, error_reporter
+from theano.native.linker import NativeLinker
 from theano.native.memory import overwritten, shared
+from theano.native.optimize.schedule import arrange
 from theano.native.program import (
     CannotLower,
     Instr,
@@ -48,7 +51,7 @@ def lower_scan(builder: ProgramBuilder, node: Apply) -> None:
     ]
     profile = _StepProfile(op.step_profile, inner.instrs) if op.profile else None
     loop = vm.Scan(
-        PendingProgram(inner, inputs, outputs, _inner_errors(inner), None if profile is None else profile.watch),
+        PendingProgram(inner, inputs, outputs, error_reporter(inner, {}), None if profile is None else profile.watch),
         StepErrors(op.name),
         profile,
         str(op),
@@ -130,10 +133,6 @@ def _draw_in_place(op: Any, inner: ProgramBuilder, inputs: Sequence[int], output
 
 def _lower_inner(builder: ProgramBuilder, op: Any) -> tuple[ProgramBuilder, tuple[int, ...], tuple[int, ...]]:
     """Optimize the inner graph as a function of its own, and lower it; returns the cells of inputs and outputs too."""
-    from theano.native.assemble import Lowered
-    from theano.native.linker import NativeLinker
-    from theano.native.optimize.schedule import arrange
-
     mode = op.mode_instance
     linker = mode.linker
     if not isinstance(linker, NativeLinker):
@@ -181,12 +180,6 @@ def _step_optimizer(mode: Any) -> Any:
         return query
     query = query.excluding("inplace_elemwise_optimizer")
     return queried(query)
-
-
-def _inner_errors(inner: ProgramBuilder) -> Callable[..., Any]:
-    from theano.native.assemble import error_reporter
-
-    return error_reporter(inner, {})
 
 
 class _StepProfile:

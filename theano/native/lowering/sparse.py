@@ -145,10 +145,7 @@ def _lengths(builder: ProgramBuilder, shape: int) -> list[int]:
 
 def _lower_shape(builder: ProgramBuilder, node: Apply, axis: int | None) -> None:
     shape = _places(builder, node.inputs[0])[2]
-    if axis is None:
-        builder.emit(vm.Copy(), [shape], [builder.cell(node.outputs[0])])
-    else:
-        builder.emit(vm.Subtensor((axis,)), [shape], [builder.cell(node.outputs[0])])
+    builder.emit(vm.Copy() if axis is None else vm.Subtensor((axis,)), [shape], [builder.cell(node.outputs[0])])
 
 
 shape_lowerings[SparseType] = _lower_shape

@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 
 from theano.native import instructions as vm
 from theano.native import ir
-from theano.native.memory import Sharing, overwritten
+from theano.native.memory import Sharing, may_change
 from theano.native.program import Instr, PendingKernel, ProgramBuilder
 from theano.scalar.expression import variable
 
@@ -135,8 +135,7 @@ class _Program:
         self._find_blocks()
         self.written: dict[int, list[int]] = {}
         for position, instr in enumerate(self.instrs):
-            cells = instr.ins if instr.op.memory is vm.Memory.ANY else overwritten(instr, builder.kernels).values()
-            for cell in cells:
+            for cell in may_change(instr, builder.kernels):
                 self.written.setdefault(self.root(cell), []).append(position)
 
     def _find_blocks(self) -> None:

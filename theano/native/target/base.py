@@ -100,31 +100,24 @@ class Target(ABC):
         return [name for work in map(work_of, _parts(op)) if work is not None for name in work.functions]
 
     def __init__(self) -> None:
-        self._weight_of: dict[type, int] = {}
+        self._weights = Bounded(10_000)
         self._composites = ById()
 
     def weight(self, op: Any) -> int:
         """The work of a scalar op in additions."""
-        known = self._weight_of
         if isinstance(op, scalar.Composite):
             found = self._composites.get(id(op))
             if found is None:
                 found = self._composites.keep(op, sum([self.weight(inner.op) for inner in op.nodes]))
             return found[0]
-        return known.get(type(op)) or self._find_weight(op)
+        return self._weights.get(type(op)) or self._weights.keep(type(op), self._find_weight(op))
 
     def _find_weight(self, op: Any) -> int:
-        if isinstance(op, scalar.Composite):
-            return self.weight(op)
-        work = work_of(op)
-        found = self.weights[""]
-        if work is not None:
-            each = [self.weights.get(name, self.weights[""]) for name in work.functions]
-            found = max(each, default=self.weights["div"] if work.divides else 1)
-        if len(self._weight_of) > 10_000:
-            self._weight_of.clear()
-        self._weight_of[type(op)] = found
-        return found
+        work, other = work_of(op), self.weights[""]
+        if work is None:
+            return other
+        each = [self.weights.get(name, other) for name in work.functions]
+        return max(each, default=self.weights["div"] if work.divides else 1)
 
     def is_arithmetic(self, op: Any) -> bool:
         """Whether a scalar op costs no more than some additions."""

@@ -35,6 +35,7 @@ from theano.tensor.rewriting.terms import (
     constant_like,
     is_elemwise,
     is_inexact,
+    is_made_by,
     is_number,
     product_of,
     replacement,
@@ -58,21 +59,15 @@ def _is_length(v: Any) -> bool:
     while stack:
         x = stack.pop()
         seen += 1
-        if seen > 20:
-            return False
         if isinstance(x, Constant):
             if x.type.ndim or x.data < 0:
                 return False
-            continue
-        node = x.owner
-        if node is None:
+        elif is_made_by(x, T.MakeVector) or is_elemwise(x.owner, T.add, T.mul):
+            stack.extend(x.owner.inputs)
+        elif not is_made_by(x, Shape_i):
             return False
-        if isinstance(node.op, Shape_i):
-            continue
-        if isinstance(node.op, T.MakeVector) or (isinstance(node.op, Elemwise) and node.op in (T.add, T.mul)):
-            stack.extend(node.inputs)
-            continue
-        return False
+        if seen > 20:
+            return False
     return True
 
 

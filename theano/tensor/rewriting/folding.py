@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 from theano.gof.graph import Constant
 from theano.gof.opt import copy_stack_trace
 from theano.gof.utils import MethodNotDefined
 from theano.tensor.rewriting.registry import rewrites
-
-_logger = logging.getLogger("theano.tensor.opt")
 
 
 @rewrites(None, "canonicalize:fast_compile stabilize specialize uncanonicalize")

@@ -7,7 +7,15 @@ from typing import Any
 from theano.tensor import basic as T
 from theano.tensor.nnet.sigm import sigmoid
 from theano.tensor.rewriting.registry import rewrites
-from theano.tensor.rewriting.terms import as_scalar_constant, replacement, same_expression, signed
+from theano.tensor.rewriting.terms import (
+    argument_of,
+    as_scalar_constant,
+    factors_of,
+    product_of,
+    replacement,
+    same_expression,
+    signed,
+)
 
 
 def _as_sigmoid(v: Any) -> tuple[Any, bool] | None:
@@ -35,28 +43,22 @@ def _numerator(term: Any, sigmoids: list[tuple[int, tuple[Any, bool]]]) -> tuple
     The position is None for a term without such a denominator; the result is None if a sigmoid in the denominator
     does not cancel.
     """
-    negated = False
-    node = term.owner
-    if node is not None and node.op == T.neg and len(term.clients) == 1:
-        negated, term = True, node.inputs[0]
-        node = term.owner
-    if node is None or node.op != T.true_div or len(term.clients) != 1:
-        return (T.neg(term) if negated else term), None
-    num, denum = node.inputs
-    bottom = denum.owner
-    parts = list(bottom.inputs) if bottom is not None and bottom.op == T.mul else [denum]
-    for k, part in enumerate(parts):
+    negative = argument_of(term, T.neg)
+    v = term if negative is None else negative
+    if v.owner is None or v.owner.op != T.true_div or len(v.clients) != 1 or len(term.clients) != 1:
+        return term, None
+    top, bottom = v.owner.inputs[0], factors_of(v.owner.inputs[1])
+    for k, part in enumerate(bottom):
         found = _as_sigmoid(part)
         if found is None:
             continue
-        for position, factor in sigmoids:
-            if _same_sigmoid(found, factor):
-                rest = parts[:k] + parts[k + 1 :]
-                if rest:
-                    num = T.true_div(num, rest[0] if len(rest) == 1 else T.mul(*rest))
-                return (T.neg(num) if negated else num), position
-        return None
-    return (T.neg(term) if negated else term), None
+        position = next((position for position, factor in sigmoids if _same_sigmoid(found, factor)), None)
+        if position is None:
+            return None
+        rest = product_of(bottom[:k] + bottom[k + 1 :])
+        top = top if rest is None else T.true_div(top, rest)
+        return (top if negative is None else T.neg(top)), position
+    return term, None
 
 
 @rewrites([T.mul], "stabilize specialize", among_inputs=[sigmoid, T.sub], needs=[sigmoid])
@@ -78,11 +80,10 @@ def local_sigmoid_quotients(node: Any) -> Any:
         numerators = [_numerator(t, sigmoids) for t in terms]
         if any(n is None for n in numerators) or all(n[1] is None for n in numerators if n is not None):
             continue
-        new_terms = []
-        for found in numerators:
-            top, position = found  # type: ignore[misc]
-            factors = [i for k, i in enumerate(node.inputs) if k != s and k != position]
-            new_terms.append(T.mul(top, *factors) if factors else top)
+        new_terms = [
+            product_of([top, *(i for k, i in enumerate(node.inputs) if k not in (s, position))])
+            for top, position in numerators  # type: ignore[misc]
+        ]
         new = op(*new_terms) if op in (T.add, T.sub) else new_terms[0]
         return replacement(node, new)
     return False

@@ -89,31 +89,28 @@ def _common(a: Polynomial, b: Polynomial) -> Polynomial:
     return a
 
 
-def _exponent(u: Any, depth: int = 4) -> tuple[Fraction, Any]:
+def _exponent(u: Any, depth: int = 8) -> tuple[Fraction, Any]:
     """``(k, x)`` with ``u == k * x``, k of few digits."""
-    k, x = _fraction(1), u
-    for _ in range(6):
-        kind = _kind(x)
-        if kind is _NEG:
-            k, x = -k, x.owner.inputs[0]
-            continue
-        inputs = x.owner.inputs if kind in (_MUL, _TRUE_DIV, *_SUMS) and len(x.owner.inputs) == 2 else ()
-        if kind in _SUMS and inputs and depth:
-            (c, base), (d, other) = (_exponent(i, depth - 1) for i in inputs)
-            c = c + d if kind is _ADD else c - d
-            if other is not base or base.type != x.type or not c:
-                break
-            k, x = k * c, base
-            continue
+    kind = _kind(u) if depth > 0 else None
+    inputs = u.owner.inputs if kind is not None else ()
+    if kind is _NEG:
+        k, x = _exponent(inputs[0], depth - 1)
+        return -k, x
+    if kind in _SUMS and len(inputs) == 2:
+        (c, x), (d, other) = (_exponent(i, depth - 2) for i in inputs)
+        k = c + d if kind is _ADD else c - d
+        if other is x and x.type == u.type and k:
+            return k, x
+    elif kind in (_MUL, _TRUE_DIV) and len(inputs) == 2:
         constants = [as_scalar_constant(i) for i in inputs]
-        at = 1 if kind is _TRUE_DIV else next((j for j, c in enumerate(constants) if c is not None), 0)
-        if kind in _SUMS or not inputs or constants[at] is None or not np.isfinite(constants[at]) or not constants[at]:
-            break
-        rest, c = inputs[1 - at], _fraction(float(constants[at]))
-        if rest.type != x.type or max(abs(c.numerator), c.denominator) > 64:
-            break
-        k, x = (k / c if kind is _TRUE_DIV else k * c), rest
-    return k, x
+        at = 1 if kind is _TRUE_DIV or constants[0] is None else 0
+        number, rest = constants[at], inputs[1 - at]
+        if number is not None and np.isfinite(number) and number and rest.type == u.type:
+            c = _fraction(float(number))
+            if max(abs(c.numerator), c.denominator) <= 64:
+                k, x = _exponent(rest, depth - 1)
+                return (k / c if kind is _TRUE_DIV else k * c), x
+    return _fraction(1), u
 
 
 def _has_function(v: Any) -> bool:
