@@ -367,10 +367,6 @@ def _raise_for_node(instr: Instr, builder: ProgramBuilder, of_cell: dict[int, An
     node = instr.node
     if node is None:
         raise exc_info[1].with_traceback(exc_info[2])
-    inputs = [[of_cell.get(builder.of_variable.get(v), _constant_data(v))] for v in node.inputs]
+    inputs = [[of_cell.get(builder.of_variable.get(v), v.data if isinstance(v, Constant) else None)] for v in node.inputs]
     thunk = SimpleNamespace(inputs=inputs, outputs=[[None] for _ in node.outputs])
     raise_with_op(node, thunk, exc_info, storage_map)
-
-
-def _constant_data(variable: Variable) -> Any:
-    return variable.data if isinstance(variable, Constant) else None

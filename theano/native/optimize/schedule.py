@@ -95,7 +95,8 @@ def arrange(inputs: Sequence[Variable], outputs: Sequence[Variable], order: Sequ
         if _keeps_memory_order(lazy, order, root_of, roots):
             regions = lazy
         else:
-            touched = {n for n in order if _touches(n, root_of, roots)}
+            # What reads or overwrites memory that is overwritten.
+            touched = {n for n in order if any(root_of.get(v, v) in roots for v in (*n.inputs, *n.outputs))}
             regions = lazy_regions(outputs, order, touched)
     destroyed = [v for v in inputs if root_of.get(v, v) in roots]
     if not destroyed:
@@ -139,11 +140,6 @@ def _hosts(regions: dict[Region, list[Apply]], order: Sequence[Apply]) -> dict[A
         chooser = region_of[node].node
         host_of[node] = node if chooser is None else host_of[chooser]
     return host_of
-
-
-def _touches(node: Apply, root_of: dict[Variable, Variable], roots: dict[Variable, list[Apply]]) -> bool:
-    """Whether a node reads or overwrites memory that is overwritten."""
-    return any(root_of.get(v, v) in roots for v in (*node.inputs, *node.outputs))
 
 
 def _running_order(regions: dict[Region, list[Apply]]) -> dict[Apply, int]:

@@ -80,10 +80,6 @@ def local_sum_prod_div_dimshuffle(out: Any, y: Any, rest: tuple) -> Any:
     return y.owner.op(out.owner.op(total), *[i.dimshuffle(*kept) for i in outside])
 
 
-def _is_over_all(out: Any, x: Any) -> bool:
-    return out.type.ndim == 0 < x.type.ndim
-
-
 local_sum_prod_all_to_none = rewrite(
     "local_sum_prod_all_to_none",
     "canonicalize",
@@ -91,7 +87,7 @@ local_sum_prod_all_to_none = rewrite(
         rule(
             applies(kind, "reduction", kind((0,)), lambda op: op.axis is not None)(x),
             Made("reduction(x) over no axis in particular", lambda out, x: _with_axis(out.owner.op, None)(x)),
-            where=("it is over all axes", _is_over_all),
+            where=("it is over all axes", lambda out, x: out.type.ndim == 0 < x.type.ndim),
         )
         for kind in (Sum, Prod)
     ],

@@ -33,10 +33,6 @@ def _as_sigmoid(v: Any) -> tuple[Any, bool] | None:
     return None
 
 
-def _same_sigmoid(a: tuple[Any, bool], b: tuple[Any, bool]) -> bool:
-    return a[1] == b[1] and same_expression(a[0], b[0])
-
-
 def _numerator(term: Any, sigmoids: list[tuple[int, tuple[Any, bool]]]) -> tuple[Any, int | None] | None:
     """``(numerator, position of the factor that cancels its denominator)`` of a term of the sum.
 
@@ -52,7 +48,8 @@ def _numerator(term: Any, sigmoids: list[tuple[int, tuple[Any, bool]]]) -> tuple
         found = _as_sigmoid(part)
         if found is None:
             continue
-        position = next((position for position, factor in sigmoids if _same_sigmoid(found, factor)), None)
+        x, sign = found
+        position = next((position for position, (y, other) in sigmoids if sign == other and same_expression(x, y)), None)
         if position is None:
             return None
         rest = product_of(bottom[:k] + bottom[k + 1 :])

@@ -182,11 +182,16 @@ def local_log_sum_weighted_exp(node: Any) -> Any:
         return False
     if not any(p[1] or p[2] for p in parts) or _share_a_shift([p[0] for p in parts]):
         return False
-    shapes = node.inputs[0].owner.inputs
-    xs = [masked(*part, term) for part, term in zip(parts, shapes, strict=True)]
+    _, shift, total = shifted_sum(parts, node.inputs[0].owner.inputs)
+    return replacement(node, shift + T.log(total))
+
+
+def shifted_sum(parts: list[Any], terms: list[Any]) -> tuple[list[Any], Any, Any]:
+    """The `x` of weighted exponentials whose weight is not 0, their maximum `m`, and the sum of the `terms` with ``x - m``."""
+    xs = [masked(*part, term) for part, term in zip(parts, terms, strict=True)]
     shift = finite(reduce(T.maximum, xs))
-    terms = [quotient([*p[1], T.exp(x - shift)], p[2], x.type.dtype) for p, x in zip(parts, xs, strict=True)]
-    return replacement(node, shift + T.log(T.add(*terms)))
+    shifted = [quotient([*p[1], T.exp(x - shift)], p[2], x.type.dtype) for p, x in zip(parts, xs, strict=True)]
+    return xs, shift, T.add(*shifted)
 
 
 def _share_a_shift(xs: list[Any]) -> bool:
@@ -238,17 +243,10 @@ local_log_of_difference = rewrite(
 )
 
 
-def _has_own_logarithm(x: Any) -> bool:
-    return is_elemwise(x.owner, T.exp, sigmoid, T.tanh, T.erf, T.erfc)
-
-
-_ODDS = ("`x` has the shape of the result, and is no exp, sigmoid, tanh, erf or erfc", lambda x, out: _is_for_odds(x, out))
-
-
-def _is_for_odds(x: Any, out: Any) -> bool:
-    return x.type == out.type and not _has_own_logarithm(x)
-
-
+_ODDS = (
+    "`x` has the shape of the result, and is no exp, sigmoid, tanh, erf or erfc",
+    lambda x, out: x.type == out.type and not is_elemwise(x.owner, T.exp, sigmoid, T.tanh, T.erf, T.erfc),
+)
 local_log_of_odds = rewrite(
     "local_log_of_odds",
     STAGES,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 from itertools import product as pairs
 from typing import Any
 
@@ -19,7 +18,7 @@ from theano.tensor.nnet.sigm import sigmoid
 from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import Otherwise, P, among, rewrite, x, y
 from theano.tensor.rewriting.stability import _less_its_max, largest
-from theano.tensor.rewriting.stability_log import _TERMS, _share_a_shift, finite, masked, weighted_exponential
+from theano.tensor.rewriting.stability_log import _TERMS, _share_a_shift, finite, masked, shifted_sum, weighted_exponential
 from theano.tensor.rewriting.terms import (
     argument_of,
     as_scalar_constant,
@@ -38,12 +37,12 @@ def _without(factors: list[Any], position: int) -> list[Any]:
     return factors[:position] + factors[position + 1 :]
 
 
-def _find(factors: list[Any], op: Any, x: Any) -> int | None:
-    """The position of ``op(x)`` among `factors`."""
+def _without_exp(factors: list[Any], x: Any) -> list[Any] | None:
+    """`factors` less one ``exp(x)``; None if there is none."""
     for k, f in enumerate(factors):
-        found = argument_of(f, op)
+        found = argument_of(f, T.exp)
         if found is not None and same_expression(found, x):
-            return k
+            return _without(factors, k)
     return None
 
 
@@ -73,21 +72,19 @@ def _exp_over_sum_of_exps(node: Any, top: list[Any], bottom: list[Any]) -> Any:
             continue
         terms = [p[0] for p in parts]
         for i, term in enumerate(terms):
-            j = _find(top, T.exp, term)
-            if j is None:
+            rest = _without_exp(top, term)
+            if rest is None:
                 continue
-            rest = _without(top, j)
             is_weighted = any(p[1] or p[2] for p in parts)
             if len(terms) == 2 and not is_weighted:
                 return _rebuilt(node, [*rest, sigmoid(_gap(term, terms[1 - i]))], _without(bottom, k))
             if _share_a_shift(terms):
                 continue
-            inside = [masked(*p, term) for p, term in zip(parts, inner.inputs, strict=True)] if is_weighted else terms
-            shift = finite(reduce(T.maximum, inside))
-            shifted = [quotient([*p[1], T.exp(t - shift)], p[2], t.type.dtype) for p, t in zip(parts, inside, strict=True)]
+            # Without weights, terms of any shape are just shifted.
+            inside, shift, total = shifted_sum(parts, inner.inputs if is_weighted else terms)
             # An exponential that counts for nothing must not become infinite: 0 times infinity is NaN.
             counted = inside[i] if all(any(f is g for g in rest) for f in parts[i][1]) else term
-            return _rebuilt(node, [*rest, T.exp(counted - shift)], [*_without(bottom, k), T.add(*shifted)])
+            return _rebuilt(node, [*rest, T.exp(counted - shift)], [*_without(bottom, k), total])
     return False
 
 
@@ -107,10 +104,9 @@ def _exp_over_weighted_sum(node: Any, top: list[Any], bottom: list[Any]) -> Any:
         if found is None or axes is None or summed.type.dtype != node.outputs[0].type.dtype:
             continue
         x, w_top, w_bottom = found
-        j = _find(top, T.exp, x)
-        if j is None:
+        rest, rest_bottom = _without_exp(top, x), _without(bottom, k)
+        if rest is None:
             continue
-        rest, rest_bottom = _without(top, j), _without(bottom, k)
         if not w_top and not w_bottom and len(axes) == 1:
             if not rest and not rest_bottom:
                 # The softmax alone has a rewrite of its own.

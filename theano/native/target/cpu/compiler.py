@@ -17,6 +17,7 @@ from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any
 
+from theano.configdefaults import config
 from theano.misc import file_cache as kernel_cache
 from theano.native import ir
 from theano.native.runtime_build import load_runtime
@@ -108,8 +109,6 @@ def header_fingerprint(names: tuple[str, ...]) -> str:
 
 def compile_flags(compiler: Compiler) -> list[str]:
     """Flags of the command, without input and output."""
-    from theano.configdefaults import config
-
     flags = list(BASE_FLAGS)
     if sys.platform == "darwin":
         flags += ["-mcpu=native" if os.uname().machine == "arm64" else "-march=native", "-undefined", "dynamic_lookup"]
@@ -151,7 +150,8 @@ def load_kernels(kernels: Sequence[ir.Kernel]) -> libraries.Kernels:
     if compiler is None:
         raise CompilerMissing("no C compiler was found, or config.cxx is empty")
     printed = [printer.print_kernel(kernel) for kernel in kernels]
-    keys = [blake2b(p.text.encode(), key=_salt(compiler, p.headers), digest_size=16).hexdigest() for p in printed]
+    salts = [_salt(compiler, p.headers, config.gcc.cxxflags) for p in printed]
+    keys = [blake2b(p.text.encode(), key=s, digest_size=16).hexdigest() for p, s in zip(printed, salts, strict=True)]
     found = _libraries(compiler, dict(zip(keys, printed, strict=True)))
     return libraries.Kernels(found, map(_form, keys, kernels, printed))
 
@@ -161,14 +161,8 @@ def kernel_source(kernels: Sequence[ir.Kernel]) -> str:
     return printer.translation_unit([(f"kernel{i}", printer.print_kernel(k)) for i, k in enumerate(kernels)])
 
 
-def _salt(compiler: Compiler, headers: tuple[str, ...]) -> bytes:
-    from theano.configdefaults import config
-
-    return _salt_with(compiler, headers, config.gcc.cxxflags)
-
-
 @lru_cache(maxsize=512)
-def _salt_with(compiler: Compiler, headers: tuple[str, ...], extra_flags: str) -> bytes:
+def _salt(compiler: Compiler, headers: tuple[str, ...], extra_flags: str) -> bytes:
     """What makes code differ besides its text; `extra_flags` are among those of `compile_flags`."""
     text = "\n".join((compiler.fingerprint, cpu_fingerprint(), header_fingerprint(headers), *compile_flags(compiler)))
     return blake2b(text.encode(), digest_size=32).digest()

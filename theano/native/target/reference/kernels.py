@@ -101,7 +101,7 @@ class _Run:
             self.rows[r.result] = self._reduced(r, values[r.value])
         for pick in stage.picks:
             flat = np.broadcast_to(self._loaded(pick.load), self.shape).reshape(*self.shape[: self.kernel.n_outer], -1)
-            self.rows[pick.load.var] = self._as_row(np.take_along_axis(flat, self._places(pick.at), -1))
+            self.rows[pick.load.var] = np.take_along_axis(flat, self._places(pick.at), -1).reshape(self._row_shape())
         run(stage.row, self.rows)
         for s in stage.row_stores:
             self.per_row[s.output] = self.rows[s.var]
@@ -116,9 +116,6 @@ class _Run:
 
     def _row_shape(self) -> tuple[int, ...]:
         return (*self.shape[: self.kernel.n_outer], *(1 for _ in self.inner))
-
-    def _as_row(self, flat: np.ndarray) -> np.ndarray:
-        return flat.reshape(self._row_shape())
 
     def _places(self, at: str) -> np.ndarray:
         """Positions within rows, one a row; what is none is taken for the first, as nobody looks."""
