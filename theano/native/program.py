@@ -264,7 +264,8 @@ class ProgramBuilder:
             lowering(self, part)
         for result, out in zip(results, node.outputs, strict=True):
             if self.cell(result) != self.cell(out):
-                self.emit(vm.CastCopy(), [self.cell(result)], [self.cell(out)])
+                copy = vm.Copy() if result.type.dtype == out.type.dtype else vm.CastCopy()
+                self.emit(copy, [self.cell(result)], [self.cell(out)])
 
     def kernel_number(self, kernel: ir.Kernel) -> int:
         """The number of a kernel in `kernels`."""

@@ -72,16 +72,6 @@ def _save(builder: ProgramBuilder, instr: Instr, source: int) -> tuple[list[Inst
     kind, dtype, ndim, _ = builder.cells[source]
     written = builder.new_cell(builder.cells[source])
     axes: tuple[int, ...] = ()
-    indices: tuple[int, ...] = ()
-    if isinstance(instr.op, vm.IncSubtensor):
-        rank = indexed_rank(instr.op.index, ndim)
-        part, saved = (builder.new_cell((kind, dtype, rank, (False,) * rank)) for _ in range(2))
-        indices = instr.ins[2:]
-        saves = [
-            Instr(vm.Subtensor(shifted(instr.op.index)), (source, *indices), (part,), instr.node),
-            Instr(vm.Copy(), (part,), (saved,), instr.node),
-        ]
-        return saves, Instr(vm.IncSubtensor(instr.op.index, True, True), (source, saved, *indices), (written,), None)
     if isinstance(instr.op, vm.AdvancedInc):
         axes = instr.op.axes
     elif isinstance(instr.op, vm.IndexedKernel) and scatter_target(instr, builder.kernels[instr.op.kernel.number]) == source:
@@ -92,6 +82,12 @@ def _save(builder: ProgramBuilder, instr: Instr, source: int) -> tuple[list[Inst
         saved = builder.new_cell((kind, dtype, rank, (False,) * rank))
         saves = [Instr(vm.AdvancedSubtensor(axes), (source, *indices), (saved,), instr.node)]
         return saves, Instr(vm.AdvancedInc(axes, True, True), (source, saved, *indices), (written,), None)
-    saved = builder.new_cell(builder.cells[source])
-    saves = [Instr(vm.Copy(), (source,), (saved,), instr.node)]
-    return saves, Instr(vm.IncSubtensor((), True, True), (source, saved), (written,), None)
+    part, index, indices, saves = source, (), (), []
+    if isinstance(instr.op, vm.IncSubtensor):
+        index, indices = instr.op.index, instr.ins[2:]
+        rank = indexed_rank(index, ndim)
+        part = builder.new_cell((kind, dtype, rank, (False,) * rank))
+        saves = [Instr(vm.Subtensor(shifted(index)), (source, *indices), (part,), instr.node)]
+    saved = builder.new_cell(builder.cells[part])
+    saves.append(Instr(vm.Copy(), (part,), (saved,), instr.node))
+    return saves, Instr(vm.IncSubtensor(index, True, True), (source, saved, *indices), (written,), None)

@@ -8,7 +8,7 @@ from theano.gof.graph import Apply, Constant
 from theano.native import instructions as vm
 from theano.native.lowering.subtensor import require_value_kind
 from theano.native.program import CannotLower, ProgramBuilder, find_lowering, is_tensor_like, lowers
-from theano.tensor.basic import ExtractDiag, Nonzero
+from theano.tensor.basic import ExtractDiag, Nonzero, constant
 from theano.tensor.extra_ops import CumOp, DiffOp
 from theano.tensor.math import neq, sub
 from theano.tensor.subtensor import (
@@ -48,7 +48,7 @@ class _ArrayIndex:
             if isinstance(entry.type, NoneTypeT):
                 self.basic.append(None)
             elif isinstance(entry.type, SliceType):
-                self.basic.append(self._slice(entry))
+                self.basic.append(("s", *map(self._part, slice_parts(entry))))
                 axis += 1
             elif entry.type.dtype == "bool":
                 self._mask(entry, x, axis)
@@ -67,22 +67,12 @@ class _ArrayIndex:
         """Whether there is nothing to do in the first step."""
         return all(e == _WHOLE for e in self.basic)
 
-    def _slice(self, entry: Any) -> tuple[Any, ...]:
-        if isinstance(entry, Constant):
-            parts = [entry.data.start, entry.data.stop, entry.data.step]
-            return ("s", *[None if p is None else int(p) for p in parts])
-        if entry.owner is None or not isinstance(entry.owner.op, MakeSlice):
-            raise CannotLower("a slice that is an input")
-        return ("s", *map(self._part, entry.owner.inputs))
-
-    def _part(self, variable: Any) -> Any:
-        if isinstance(variable.type, NoneTypeT):
-            return None
-        if isinstance(variable, Constant):
-            return int(variable.data)
-        if not is_tensor_like(variable.type):
+    def _part(self, part: Any) -> Any:
+        if part is None or isinstance(part, Constant):
+            return None if part is None else int(part.data)
+        if not is_tensor_like(part.type):
             raise CannotLower("a slice of values that are not integers")
-        self.basic_cells.append(self.builder.cell(variable))
+        self.basic_cells.append(self.builder.cell(part))
         return ("i", len(self.basic_cells))
 
     def _mask(self, mask: Any, x: Any, axis: int) -> None:
@@ -103,6 +93,16 @@ class _ArrayIndex:
         view = self.builder.temporary(dtype, (False,) * self.rank)
         self.builder.emit(vm.Subtensor(tuple(self.basic)), [cell, *self.basic_cells], [view])
         return view
+
+
+def slice_parts(entry: Any) -> list[Any]:
+    """Start, stop and step of a slice, as variables or None."""
+    if isinstance(entry, Constant):
+        parts = (entry.data.start, entry.data.stop, entry.data.step)
+        return [None if part is None else constant(int(part), dtype="int64") for part in parts]
+    if entry.owner is None or not isinstance(entry.owner.op, MakeSlice):
+        raise CannotLower("a slice that is an input")
+    return [None if isinstance(part.type, NoneTypeT) else part for part in entry.owner.inputs]
 
 
 #: Ops whose lowerings read the bounds of slices themselves.

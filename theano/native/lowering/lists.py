@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from theano.gof.graph import Apply, Constant, Variable
+from theano.gof.graph import Apply
 from theano.native import instructions as vm
-from theano.native.lowering.gather import reads_bounds
+from theano.native.lowering.gather import reads_bounds, slice_parts
 from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers, lowers_to
-from theano.tensor.type_other import MakeSlice, NoneConst, SliceType
+from theano.tensor.type_other import SliceType
 from theano.typed_list.basic import Append, Count, Extend, GetItem, Index, Insert, Length, MakeList, Remove, Reverse
 from theano.typed_list.type import TypedListType
 
@@ -53,16 +51,7 @@ def lower_item(builder: ProgramBuilder, node: Apply) -> None:
     if not isinstance(index.type, SliceType):
         builder.emit_for(node, vm.ListItem())
         return
-    parts = _slice_parts(builder, index)
+    parts = slice_parts(index)
     slicing = vm.ListSlice(*(part is not None for part in parts))
-    builder.emit(slicing, [builder.cell(x), *(part for part in parts if part is not None)], [builder.cell(node.outputs[0])])
-
-
-def _slice_parts(builder: ProgramBuilder, index: Variable) -> list[int | None]:
-    """The cells of a slice's start, stop and step."""
-    if isinstance(index, Constant):
-        parts = (index.data.start, index.data.stop, index.data.step)
-        return [None if part is None else builder.constant(np.asarray(part, dtype="int64")) for part in parts]
-    if index.owner is not None and isinstance(index.owner.op, MakeSlice):
-        return [None if part.type == NoneConst.type else builder.cell(part) for part in index.owner.inputs]
-    raise CannotLower("a slice that is not made here")
+    cells = [builder.cell(v) for v in (x, *parts) if v is not None]
+    builder.emit(slicing, cells, [builder.cell(node.outputs[0])])

@@ -328,11 +328,6 @@ def _fits_a_kernel(node: Apply, target: Target) -> bool:
     return has_c_code(node.op.scalar_op, [scalar.get_scalar_type(v.type.dtype) for v in node.inputs])
 
 
-def _space(node: Apply) -> tuple[bool, ...]:
-    variable = node.inputs[0] if isinstance(node.op, CAReduce) else node.outputs[0]
-    return tuple(variable.type.broadcastable)
-
-
 def find_groups(schedule: Schedule, pairs: Mapping[Apply, Pair], target: Target) -> dict[Apply, Group]:
     """Group the nodes of a schedule; on the way, nodes that fit into an earlier group are moved there.
 
@@ -525,7 +520,8 @@ class _Segment:
             if group is not None:
                 self._join(group, node)
                 return group
-        group = Group(_space(node), self.root_of, self.home, self.needed, self.goals, self.target)
+        space = node.inputs[0] if isinstance(node.op, CAReduce) else node.outputs[0]
+        group = Group(tuple(space.type.broadcastable), self.root_of, self.home, self.needed, self.goals, self.target)
         group.open = not isinstance(node.op, DimShuffle)
         self.groups.append(group)
         return group

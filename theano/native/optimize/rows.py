@@ -143,9 +143,6 @@ class RowPlan:
 
     # -- what each stage computes
 
-    def _per_row(self, node: Apply) -> bool:
-        return self._places[node.outputs[0]].per_row
-
     def _demands(self) -> list[set[Variable]]:
         """For each stage the values that its loop needs; decides on the way what is kept for later stages."""
         work = [n for n in self.nodes if not isinstance(n.op, _NO_WORK)]
@@ -289,9 +286,8 @@ class RowPlan:
         need = {self._root(s.variable) for s in self.stored}
         found = []
         for node in reversed(self.nodes):
-            if isinstance(node.op, _NO_WORK | CAReduce) or not self._per_row(node):
-                continue
-            if self._places[node.outputs[0]].stage > 0 or not need.isdisjoint(node.outputs):
+            place = None if isinstance(node.op, _NO_WORK | CAReduce) else self._places[node.outputs[0]]
+            if place is not None and place.per_row and (place.stage > 0 or not need.isdisjoint(node.outputs)):
                 need.update(self._root(v) for v in node.inputs)
                 found.append(node)
         return found[::-1]

@@ -127,24 +127,18 @@ def local_canonicalize_alloc(out: Any, x: Any, rest: tuple) -> Any:
 
 def _alloc_value(i: Any, AllocOP: Any, DimShuffleOP: Any) -> Any:
     """The value that `i` is a (perhaps dimshuffled) alloc of, with the dimensions of `i`; None if it is not one."""
-    owner = i.owner
-    if owner is None:
+    shuffle = i.owner if i.owner is not None and isinstance(i.owner.op, DimShuffleOP) else None
+    alloc = i if shuffle is None else shuffle.inputs[0]
+    if alloc.owner is None or not isinstance(alloc.owner.op, AllocOP):
         return None
-    if isinstance(owner.op, AllocOP):
-        value = owner.inputs[0]
-        # A dimension that the value has already stays; the ones that alloc made become broadcastable.
-        if value.type.ndim < i.type.ndim:
-            value = value.dimshuffle(*["x"] * (i.type.ndim - value.type.ndim), *range(value.type.ndim))
+    value = alloc.owner.inputs[0]
+    # A dimension that the value has already stays; the ones that alloc made become broadcastable.
+    if value.type.ndim < alloc.type.ndim:
+        value = value.dimshuffle(*["x"] * (alloc.type.ndim - value.type.ndim), *range(value.type.ndim))
+    if shuffle is None:
         return value
-    if isinstance(owner.op, DimShuffleOP):
-        inner = owner.inputs[0].owner
-        if inner is not None and isinstance(inner.op, AllocOP):
-            value = _alloc_value(owner.inputs[0], AllocOP, DimShuffleOP)
-            order = owner.op.new_order
-            dropped = set(range(value.type.ndim)) - {o for o in order if o != "x"}
-            if all(value.type.broadcastable[d] for d in dropped):
-                return value.dimshuffle(*order)
-    return None
+    order = shuffle.op.new_order
+    return value.dimshuffle(*order) if all(one or d in order for d, one in enumerate(value.type.broadcastable)) else None
 
 
 def _unrepeated(i: Any, value: Any) -> Any:
