@@ -24,6 +24,7 @@ from theano.native.ir.kernel import (
     is_full_output,
     is_row_operand,
     let,
+    neutral,
     position_of,
 )
 from theano.native.ir.verify import IRError, verify

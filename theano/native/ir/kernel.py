@@ -39,7 +39,7 @@ Names of values are free: a target gives them names of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -364,6 +364,17 @@ def position_of(x: Expression, extremum: Expression, index: str) -> Expression:
     if x.dtype.startswith("float"):
         found = fold("or", (found, x.differs(x)))
     return select(found, variable(index, "int64"), np.iinfo("int64").max)
+
+
+def neutral(op: str, dtype: str) -> Any:
+    """What a reduction of no element gives: a maximum the least value, a minimum the greatest."""
+    if op not in ("maximum", "minimum"):
+        return 1 if op in ("mul", "all") else np.invert(np.zeros((), dtype)) if op == "and" else 0
+    if dtype == "bool" or dtype.startswith("float"):
+        least, greatest = (False, True) if dtype == "bool" else (-np.inf, np.inf)
+    else:
+        least, greatest = np.iinfo(dtype).min, np.iinfo(dtype).max
+    return least if op == "maximum" else greatest
 
 
 def is_row_operand(kernel: Kernel, operand: int) -> bool:

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from theano.gof.memo import Bounded
 from theano.native import ir
-from theano.scalar.expression import COMPARISONS, Expression, c_text, functions, variables
+from theano.scalar.expression import COMPARISONS, Expression, c_literal, c_text, functions, variables
 
 CTYPES = {name: "npy_" + name for name in ir.DTYPES}
 
@@ -713,19 +713,4 @@ def op_name(reduce: ir.Reduce) -> str:
 
 def identity(reduce: ir.Reduce) -> str:
     """C text of the neutral element."""
-    dtype, op = reduce.acc_dtype, reduce_op(reduce)
-    if op in ("add", "or", "xor", "any"):
-        return "0"
-    if op in ("mul", "all"):
-        return "1"
-    if op == "and":
-        return "-1"
-    largest = op == "minimum"
-    if dtype.startswith("float"):
-        return "TK_INF" if largest else "-TK_INF"
-    if dtype == "bool":
-        return "1" if largest else "0"
-    if dtype.startswith("u"):
-        return f"(npy_{dtype})-1" if largest else "0"
-    bits = dtype[3:]
-    return f"INT{bits}_MAX" if largest else f"INT{bits}_MIN"
+    return c_literal(ir.neutral(reduce_op(reduce), reduce.acc_dtype), reduce.acc_dtype)

@@ -130,7 +130,7 @@ class _Run:
         if r.acc_dtype == "bool":
             op = {"add": "any", "mul": "all"}.get(op, op)
         if op in ("maximum", "minimum") and 0 in [self.shape[d] for d in self.inner]:
-            return np.full(self._row_shape(), _least(r.acc_dtype, op == "minimum"), r.acc_dtype)
+            return np.full(self._row_shape(), ir.neutral(op, r.acc_dtype), r.acc_dtype)
         if op in ("all", "any") and value.dtype != bool:
             value = value != 0
         wide = r.acc_dtype if op in ("add", "mul") else None
@@ -154,13 +154,3 @@ class _Run:
         target = self.inputs[out.alias]
         target[...] = value
         return target
-
-
-def _least(dtype: str, largest: bool) -> Any:
-    """What loses against every number: the least value of a dtype, or the largest."""
-    if dtype == "bool":
-        return largest
-    if dtype.startswith("float"):
-        return np.inf if largest else -np.inf
-    info = np.iinfo(dtype)
-    return info.max if largest else info.min
