@@ -17,7 +17,6 @@ from theano.native.program import CannotLower, ProgramBuilder, lowers
 from theano.scalar.expression import Expression, call, cast, constant, declare_function, select, variable
 from theano.tensor.constructors import matrix
 from theano.tensor.creation import Alloc
-from theano.tensor.elemwise import DimShuffle
 from theano.tensor.math import gt, switch
 from theano.tensor.nnet.nnet import (
     CrossentropyCategorical1Hot,
@@ -131,14 +130,14 @@ def _rest(dtype: str) -> tuple[Stmt, Stmt]:
     return scaled, let("rest", v.scaled * (1 / unit))
 
 
-@lowers(Softmax)
+@lowers(Softmax, SoftmaxWithBias)
 def lower_softmax(builder: ProgramBuilder, node: Apply) -> None:
-    dtype = _float_dtype(node)
-    transposition = node.inputs[0].owner
-    if transposition is not None and isinstance(transposition.op, DimShuffle) and transposition.op.new_order == (1, 0):
+    dtype, biased, transposition = _float_dtype(node), len(node.inputs) > 1, node.inputs[0].owner
+    if not biased and transposition is not None and getattr(transposition.op, "new_order", None) == (1, 0):
         _softmax_of_columns(builder, transposition.inputs[0], node.outputs[0], dtype)
         return
-    _emit(builder, node, [_full(dtype)], [Output(dtype, (0, 1))], _softmax_stages(dtype, False, 0))
+    inputs = [_full(dtype), _per_column(dtype)][: 1 + biased]
+    _emit(builder, node, inputs, [Output(dtype, (0, 1))], _softmax_stages(dtype, biased, 0))
 
 
 def _softmax_of_columns(builder: ProgramBuilder, x: Variable, out: Variable, dtype: str) -> None:
@@ -173,13 +172,6 @@ def _softmax_of_columns(builder: ProgramBuilder, x: Variable, out: Variable, dty
     scale = ir.elementwise(2, [columns, _per_column(dtype)], [Output(dtype, (1, 0), alias=0)], [Load("e", 0), Load("inv", 1)],
                            [let("p", v.e * v.inv)], [Store(0, "p")])  # fmt: skip
     builder.emit_kernel(scale, [parts, total], [builder.cell(out)])
-
-
-@lowers(SoftmaxWithBias)
-def lower_softmax_with_bias(builder: ProgramBuilder, node: Apply) -> None:
-    dtype = _float_dtype(node)
-    inputs = [_full(dtype), _per_column(dtype)]
-    _emit(builder, node, inputs, [Output(dtype, (0, 1))], _softmax_stages(dtype, True, 0))
 
 
 def _emit_formula(builder: ProgramBuilder, node: Apply, formula: Callable[..., Any]) -> None:

@@ -494,16 +494,17 @@ def local_shape_i_lift(node: Any) -> Any:
     new = shape[node.op.i]
     if new.owner is not None and new.owner.op == node.op and new.owner.inputs[0] is node.inputs[0]:
         return False
-    if new.type != node.outputs[0].type:
-        return False
-    return [_traced(node, new)]
+    return _traced(node, new)
 
 
 def _traced(node: Any, dimension: Any) -> Any:
-    """`dimension` with the stack trace of what it replaces, if it has none: many nodes share what the feature made."""
+    """What replaces a length: a dimension, which has its stack trace if it has none. Many nodes share what the feature made."""
+    (out,) = node.outputs
+    if dimension is out or dimension.type != out.type:
+        return False
     if dimension.owner is not None and not dimension.tag._trace:
-        copy_stack_trace(node.outputs[0], dimension)
-    return dimension
+        copy_stack_trace(out, dimension)
+    return [dimension]
 
 
 @rewrites([Shape_i], "specialize canonicalize")
@@ -515,10 +516,7 @@ def local_track_shape_i(node: Any) -> Any:
     replacement = feature.scheduled.pop(node, None)
     if replacement is None or replacement not in node.fgraph.variables:
         return False
-    new = feature.shape(replacement)[node.op.i]
-    if new is node.outputs[0] or new.type != node.outputs[0].type:
-        return False
-    return [_traced(node, new)]
+    return _traced(node, feature.shape(replacement)[node.op.i])
 
 
 local_shape_i_of_constant = rewrite(

@@ -384,11 +384,6 @@ def _with_powers(key: frozenset, tree: _Tree) -> tuple[list[Any], list[Any]]:
     return sorted(top, key=by_place), sorted(bottom, key=by_place)
 
 
-def _is_inner(v: Any) -> bool:
-    """Whether `v` is a part of a larger expression, which is looked at as a whole."""
-    return any(client != "output" and _kind(client.outputs[0]) in _ARITHMETIC for client, _ in v.clients)
-
-
 def _is_of_functions(node: Any) -> bool:
     """Whether all terms of `node`, but constants, have functions, if it is a sum: else they have no common factor."""
     if type(node.op.scalar_op) not in _SUMS:
@@ -421,7 +416,9 @@ def local_rational_function_of_exp(node: Any) -> Any:
     nothing else. The rewrites that stabilize know special forms, and look for them first: they cost less.
     """
     root = node.outputs[0]
-    if root.type.dtype not in T.float_dtypes or _is_inner(root):
+    # A part of a larger expression is looked at with that as a whole.
+    users = [client for client, _ in root.clients if client != "output"]
+    if root.type.dtype not in T.float_dtypes or any(_kind(user.outputs[0]) in _ARITHMETIC for user in users):
         return False
     tree = _worth(root)
     if tree is None:

@@ -151,11 +151,14 @@ def numpys_routines(names: Sequence[str]) -> tuple[Any, dict[str, int], bool] | 
 
 
 def _from_scipy() -> tuple[str, dict[str, Any]] | None:
-    module = load_extension("scipy.linalg.cython_blas")
-    capsules = getattr(module, "__pyx_capi__", {})
-    if not all(n in capsules for n in NAMES):
-        return None
-    return "SciPy's cython_blas", {n: capsules[n] for n in NAMES}
+    found = capsules("scipy.linalg.cython_blas", NAMES)
+    return None if found is None else ("SciPy's cython_blas", found)
+
+
+def capsules(module: str, names: Sequence[str]) -> dict[str, Any] | None:
+    """What an extension module of SciPy has for Cython, by these names; None when one is missing."""
+    found = getattr(load_extension(module), "__pyx_capi__", {})
+    return {name: found[name] for name in names} if found.keys() >= set(names) else None
 
 
 def load_extension(name: str) -> Any:

@@ -10,7 +10,7 @@ import functools
 import sys
 from typing import Any
 
-from theano.native.target.cpu.blas_library import load_blas, load_extension, numpys_routines
+from theano.native.target.cpu.blas_library import capsules, load_blas, numpys_routines
 
 NAMES = tuple(
     letter + routine
@@ -63,12 +63,10 @@ def available() -> bool:
 
 
 def _from_scipy() -> tuple[dict[str, Any], bool] | None:
-    lapack, blas = load_extension("scipy.linalg.cython_lapack"), load_extension("scipy.linalg.cython_blas")
-    found = {name: lapack.__pyx_capi__.get(name) for name in NAMES} if lapack is not None else {}
-    if blas is not None:
-        found |= {name: blas.__pyx_capi__.get(name) for name in PRODUCTS}
-    if len(found) < len(NAMES) + len(PRODUCTS) or None in found.values():
+    routines, products = capsules("scipy.linalg.cython_lapack", NAMES), capsules("scipy.linalg.cython_blas", PRODUCTS)
+    if routines is None or products is None:
         return None
+    found = routines | products
     # The capsule's name is the C signature.
     import ctypes
 
