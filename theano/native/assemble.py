@@ -15,7 +15,7 @@ from theano.native import instructions as vm
 from theano.native.optimize.fusion import Group, find_groups
 from theano.native.optimize.indexing import fuse_indexing
 from theano.native.optimize.pairs import Pair, find_pairs
-from theano.native.optimize.schedule import Schedule, arrange, can_be_restored, destroyed_roots
+from theano.native.optimize.schedule import Schedule, arrange, can_be_restored, destroyed_inputs, destroyed_roots
 from theano.native.program import CannotLower, Instr, ProgramBuilder, is_tensor_like, lowering_of
 from theano.native.remember import remember
 from theano.native.thunk import NativeThunk, Snapshot, Source, restore
@@ -184,8 +184,8 @@ class Lowered:
         """Whether of the value of a variable only the list itself is changed, nothing that is in it."""
         root_of = self.schedule.root_of
         for node in fgraph.apply_nodes:
-            for position in {p for positions in (getattr(node.op, "destroy_map", None) or {}).values() for p in positions}:
-                changer, changed = node, node.inputs[position]
+            for changed in destroyed_inputs(node):
+                changer = node
                 if root_of.get(changed, changed) is not root_of.get(variable, variable):
                     continue
                 while changer is not None and getattr(changer.op, "keeps_elements", False) and changed is not variable:

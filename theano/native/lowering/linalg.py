@@ -13,6 +13,7 @@ from theano.tensor import nlinalg
 from theano.tensor.decompositions import SVD, Eig, Eigh, EighGrad, QRFull, QRIncomplete
 from theano.tensor.matrix_types import float_dtype_of
 from theano.tensor.nlinalg import Det, MatrixInverse, MatrixPinv
+from theano.tensor.rewriting.terms import product_of
 from theano.tensor.shapes import Shape_i
 from theano.tensor.slinalg import Cholesky, CholeskyGrad, Eigvalsh, EigvalshGrad, Expm, ExpmGrad, Solve
 from theano.tensor.type import TensorType
@@ -169,19 +170,13 @@ def lower_cholesky_grad(builder: ProgramBuilder, node: Apply) -> None:
     builder.emit_expressions(node, node.inputs, [result if lower else result.T])
 
 
-def _product(lengths: Sequence[Any]) -> Any:
-    result: Any = tensor.constant(1, dtype="int64")
-    for i, length in enumerate(lengths):
-        result = length if i == 0 else result * length
-    return result
-
-
 def _as_matrix(a: Any, rows: int, order: Sequence[int] | None = None) -> tuple[Any, list[Any]]:
     """The matrix whose rows are the first dimensions of an array, and the array's lengths."""
     if order is not None:
         a = a.dimshuffle(order)
     lengths = [Shape_i(i)(a) for i in range(a.type.ndim)]
-    return a.reshape((_product(lengths[:rows]), _product(lengths[rows:])), ndim=2), lengths
+    sizes = [product_of(part) if part else 1 for part in (lengths[:rows], lengths[rows:])]
+    return a.reshape(sizes, ndim=2), lengths
 
 
 @lowers(nlinalg.TensorInv)

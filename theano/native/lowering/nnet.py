@@ -11,7 +11,7 @@ from theano.gof.graph import Apply, Constant, Variable, io_toposort
 from theano.native import instructions as vm
 from theano.native import ir
 from theano.native.ir import Load, Operand, Output, Pick, Put, Reduce, Reload, Stage, Stmt, Store, let
-from theano.native.optimize.pairs import Pair, lowers_pair
+from theano.native.optimize.pairs import Pair, pair_rules
 from theano.native.optimize.rows import Stored, kernel_of
 from theano.native.program import CannotLower, ProgramBuilder, lowers
 from theano.scalar.expression import Expression, call, cast, constant, declare_function, select, variable
@@ -314,7 +314,6 @@ def lower_crossentropy_softmax(builder: ProgramBuilder, node: Apply) -> None:
     rows.emit(builder, node.outputs[1], v.r * v.inv, None)
 
 
-@lowers_pair(CrossentropySoftmax1HotWithBiasDx)
 def crossentropy_with_gradient(node: Apply) -> Pair | None:
     """A cross-entropy with its gradient, where nobody else wants the softmax: the exponentials become the gradient."""
     dy, p, y = node.inputs
@@ -336,6 +335,9 @@ def crossentropy_with_gradient(node: Apply) -> Pair | None:
     v = _Names(rows.dtype)
     at_target = v.dy * select(v.py > LIKELY, -(v.scaled * v.inv), v.py - 1)
     return Pair(first, node, lambda builder: rows.emit(builder, node.outputs[0], v.dy * (v.r * v.inv), at_target))
+
+
+pair_rules[CrossentropySoftmax1HotWithBiasDx] = crossentropy_with_gradient
 
 
 def _gradient_of_rows(dy: Variable, dtype: str) -> Operand:

@@ -6,7 +6,8 @@ import functools
 import re
 from typing import Any
 
-from theano.gof.graph import Apply, Variable
+from theano.compile.aliasing import _alias_roots
+from theano.gof.graph import Apply
 from theano.native import instructions as vm
 from theano.native.program import CannotLower, ProgramBuilder
 from theano.scalar import special
@@ -65,17 +66,6 @@ def _load() -> dict[str, Any]:
     return found
 
 
-def _root(variable: Variable) -> Variable:
-    """The variable whose memory a view, or a result in place, is in."""
-    while variable.owner is not None:
-        op = variable.owner.op
-        maps = {**(getattr(op, "view_map", None) or {}), **(getattr(op, "destroy_map", None) or {})}
-        if not maps.get(variable.index):
-            break
-        variable = variable.owner.inputs[maps[variable.index][0]]
-    return variable
-
-
 def lower_special(builder: ProgramBuilder, node: Apply) -> None:
     """Emit an elementwise call of SciPy's function.
 
@@ -89,7 +79,7 @@ def lower_special(builder: ProgramBuilder, node: Apply) -> None:
         raise CannotLower("not a function of SciPy's C interface")
     if any(v.type.dtype.startswith("complex") for v in node.inputs):
         raise CannotLower("complex arguments")
-    if any(_root(node.inputs[i]).owner is None for i in node.op.inplace_pattern.values()):
+    if any(root.owner is None for i in node.op.inplace_pattern.values() for root in _alias_roots(node.inputs[i])):
         # The result is a new array, which shows where an argument of the caller was to be overwritten.
         raise CannotLower("writes over an input of the graph")
     name, factor, survival = names

@@ -45,19 +45,8 @@ class Pair(NamedTuple):
         return [*self.first.inputs, *(v for v in self.second.inputs if v.owner is not self.first)]
 
 
-Rule = Callable[[Apply], Pair | None]
-
-_rules: dict[type, Rule] = {}
-
-
-def lowers_pair(op_class: type) -> Callable[[Rule], Rule]:
-    """Register what finds the pair whose second node is one of an Op class, or None where there is none."""
-
-    def register(rule: Rule) -> Rule:
-        _rules[op_class] = rule
-        return rule
-
-    return register
+#: By an Op class what finds the pair whose second node is one of it, or None where there is none.
+pair_rules: dict[type, Callable[[Apply], Pair | None]] = {}
 
 
 def find_pairs(schedule: Schedule) -> dict[Apply, Pair]:
@@ -75,7 +64,7 @@ def find_pairs(schedule: Schedule) -> dict[Apply, Pair]:
     for nodes in schedule.regions.values():
         position: dict[Apply, int] = {}
         for node in list(nodes):
-            rule = _rules.get(type(node.op))
+            rule = pair_rules.get(type(node.op))
             pair = rule(node) if rule is not None and lowering_of(node) is not None else None
             if pair is None or pair.first in found or (pair.first in tail) != (node in tail):
                 continue
