@@ -236,9 +236,11 @@ class ProgramBuilder:
         self.instrs.append(Instr(op, tuple(ins), tuple(outs), self.node))
         return len(self.instrs) - 1
 
-    def emit_for(self, node: Apply, op: vm.Instruction) -> int:
-        """Append an instruction whose operands are the node's inputs and outputs."""
-        return self.emit(op, map(self.cell, node.inputs), map(self.cell, node.outputs))
+    def emit_for(self, node: Apply, op: vm.Instruction, dtypes: str | Mapping[int, str] | None = None) -> int:
+        """Append an instruction whose operands are the node's outputs and its inputs, all in a dtype or some in those given."""
+        given = dict.fromkeys(range(len(node.inputs)), dtypes) if isinstance(dtypes, str) else dtypes or {}
+        ins = [self.converted(v, given[k]) if k in given else self.cell(v) for k, v in enumerate(node.inputs)]
+        return self.emit(op, ins, map(self.cell, node.outputs))
 
     def emit_kernel(self, kernel: ir.Kernel, ins: Iterable[int], outs: Iterable[int]) -> int:
         """Append the launch of a kernel; equal kernels are compiled once."""
@@ -379,6 +381,7 @@ def lowers(*op_classes: type, target: str | None = None) -> Callable[[Lowering],
 def lowers_to(
     instructions: Mapping[type, Callable[[Any], vm.Instruction]],
     emit: Callable[[ProgramBuilder, Apply, vm.Instruction], Any] = ProgramBuilder.emit_for,
+    where: tuple[str, Callable[[Apply], Any]] | None = None,
 ) -> None:
     """Register lowerings to one instruction each.
 
@@ -388,9 +391,20 @@ def lowers_to(
         From the class of an Op to what makes the instruction of an Op.
     emit
         Appends it for a node; by default over the node's inputs and outputs.
+    where
+        A condition in words, and a function that decides it for a node.
     """
     for op_class, make in instructions.items():
-        lowers(op_class)(lambda builder, node, make=make: emit(builder, node, make(node.op)))  # type: ignore[misc]
+
+        def lower(builder: ProgramBuilder, node: Apply, make: Any = make) -> None:
+            if where is not None and not where[1](node):
+                raise CannotLower(f"only where {where[0]}")
+            emit(builder, node, make(node.op))
+
+        lowers(op_class)(lower)
+
+
+OF_ARRAYS = ("the first input is an array", lambda node: is_tensor_like(node.inputs[0].type))
 
 
 def find_lowering(op: Any, target: str | None = None) -> Lowering | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from theano.gof.graph import Apply
 from theano.native import instructions as vm
-from theano.native.program import CannotLower, ProgramBuilder, lowers, lowers_to
+from theano.native.program import ProgramBuilder, lowers, lowers_to
 from theano.tensor.basic import Dot
 from theano.tensor.blas import BatchedDot, Dot22, Dot22Scalar, Gemm, Gemv, Ger
 
@@ -12,14 +12,7 @@ from theano.tensor.blas import BatchedDot, Dot22, Dot22Scalar, Gemm, Gemv, Ger
 @lowers(Dot, Dot22)
 def lower_dot(builder: ProgramBuilder, node: Apply) -> None:
     """Operands of another dtype than the result's are converted first."""
-    out = node.outputs[0]
-    builder.emit(vm.Dot(), [builder.converted(v, out.type.dtype) for v in node.inputs], [builder.cell(out)])
-
-
-def _emit_of_one_dtype(builder: ProgramBuilder, node: Apply, instruction: vm.Instruction) -> None:
-    if len({v.type.dtype for v in (*node.inputs, *node.outputs)}) > 1:
-        raise CannotLower("a product of several dtypes")
-    builder.emit_for(node, instruction)
+    builder.emit_for(node, vm.Dot(), node.outputs[0].type.dtype)
 
 
 lowers_to({
@@ -28,4 +21,4 @@ lowers_to({
     Gemv: lambda op: vm.Gemv(bool(op.inplace)),
     Ger: lambda op: vm.Ger(bool(op.destructive)),
     BatchedDot: lambda op: vm.BatchedDot(),
-}, _emit_of_one_dtype)  # fmt: skip
+}, where=("all have one dtype", lambda node: len({v.type.dtype for v in (*node.inputs, *node.outputs)}) == 1))  # fmt: skip

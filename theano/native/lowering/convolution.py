@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from theano.gof.graph import Apply
 from theano.native import instructions as vm
-from theano.native.program import CannotLower, ProgramBuilder, lowers_to
+from theano.native.program import lowers_to
 from theano.tensor.nnet.conv import ConvOp
 from theano.tensor.nnet.conv_base import Convolution
 from theano.tensor.nnet.conv_ops import (
@@ -29,17 +29,16 @@ def _params(op: Convolution) -> tuple[object, ...]:
     return border, padding, op.subsample, op.filter_dilation, op.num_groups, op.filter_flip, op.unshared
 
 
-def _emit(builder: ProgramBuilder, node: Apply, instruction: vm.Instruction) -> None:
+def _has_one_float_dtype(node: Apply) -> bool:
     dtypes = {v.type.dtype for v in (*node.inputs[:2], *node.outputs)}
-    if len(dtypes) > 1 or not dtypes <= {"float16", "float32", "float64"}:
-        raise CannotLower("a convolution of other than one float dtype")
-    builder.emit_for(node, instruction)
+    return len(dtypes) == 1 and dtypes <= {"float16", "float32", "float64"}
 
 
+_WHERE = ("all have one float dtype", _has_one_float_dtype)
 _FORWARD = (AbstractConv2d, AbstractConv3d, ConvOp, CorrMM, Corr3dMM)
 _WEIGHTS = (AbstractConv2d_gradWeights, AbstractConv3d_gradWeights, CorrMM_gradWeights, Corr3dMM_gradWeights)
 _INPUTS = (AbstractConv2d_gradInputs, AbstractConv3d_gradInputs, CorrMM_gradInputs, Corr3dMM_gradInputs)
-lowers_to(dict.fromkeys(_FORWARD, lambda op: vm.ConvForward(*_params(op))), _emit)
+lowers_to(dict.fromkeys(_FORWARD, lambda op: vm.ConvForward(*_params(op))), where=_WHERE)
 # With the gradient of the output; then the lengths of the result, if they are given.
-lowers_to(dict.fromkeys(_WEIGHTS, lambda op: vm.ConvWeights(*_params(op))), _emit)
-lowers_to(dict.fromkeys(_INPUTS, lambda op: vm.ConvInputs(*_params(op))), _emit)
+lowers_to(dict.fromkeys(_WEIGHTS, lambda op: vm.ConvWeights(*_params(op))), where=_WHERE)
+lowers_to(dict.fromkeys(_INPUTS, lambda op: vm.ConvInputs(*_params(op))), where=_WHERE)

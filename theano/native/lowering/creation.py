@@ -21,24 +21,18 @@ from theano.tensor.extra_ops import Bartlett, FillDiagonal, FillDiagonalOffset
 from theano.tensor.math import integer_dtypes
 from theano.tensor.type import TensorType
 
-
-@lowers(Alloc)
-def lower_alloc(builder: ProgramBuilder, node: Apply) -> None:
-    if node.inputs[0].type.dtype != node.outputs[0].type.dtype:
-        raise CannotLower("a fill value of another dtype")
-    builder.emit_for(node, vm.Alloc())
-
-
 lowers_to({AllocEmpty: lambda op: vm.AllocEmpty(), ARange: lambda op: vm.Arange()})
+lowers_to(
+    {Alloc: lambda op: vm.Alloc()},
+    where=("the value has the dtype of the result", lambda node: node.inputs[0].type.dtype == node.outputs[0].type.dtype),
+)
 
 
 @lowers(Choose)
 def lower_choose(builder: ProgramBuilder, node: Apply) -> None:
     """Choices of another dtype than the result's are converted first."""
-    index, *choices = node.inputs
-    out = node.outputs[0]
-    cells = [builder.cell(index), *(builder.converted(choice, out.type.dtype) for choice in choices)]
-    builder.emit(vm.Choose(vm.OutOfBounds[node.op.mode.upper()]), cells, [builder.cell(out)])
+    dtypes = dict.fromkeys(range(1, len(node.inputs)), node.outputs[0].type.dtype)
+    builder.emit_for(node, vm.Choose(vm.OutOfBounds[node.op.mode.upper()]), dtypes)
 
 
 # -- diagonals
@@ -51,19 +45,14 @@ def lower_eye(builder: ProgramBuilder, node: Apply) -> None:
     builder.emit(vm.DiagonalMatrix(0), [one, *map(builder.cell, node.inputs)], [builder.cell(out)])
 
 
-@lowers(AllocDiag)
-def lower_alloc_diag(builder: ProgramBuilder, node: Apply) -> None:
-    op = node.op
-    if node.inputs[0].type.ndim != 1 or (op.axis1 % 2, op.axis2 % 2) != (0, 1):
-        raise CannotLower("diagonals of several matrices")
-    builder.emit_for(node, vm.DiagonalMatrix(int(op.offset)))
-
-
-@lowers(FillDiagonal, FillDiagonalOffset)
-def lower_fill_diagonal(builder: ProgramBuilder, node: Apply) -> None:
-    a, value, *offset = node.inputs
-    cells = [builder.cell(a), builder.converted(value, a.type.dtype), *map(builder.cell, offset)]
-    builder.emit(vm.FillDiagonal(), cells, [builder.cell(node.outputs[0])])
+lowers_to(
+    {AllocDiag: lambda op: vm.DiagonalMatrix(int(op.offset))},
+    where=("it is one matrix", lambda node: node.inputs[0].type.ndim == 1 and (node.op.axis1 % 2, node.op.axis2 % 2) == (0, 1)),
+)
+lowers_to(
+    dict.fromkeys((FillDiagonal, FillDiagonalOffset), lambda op: vm.FillDiagonal()),
+    lambda builder, node, instruction: builder.emit_for(node, instruction, {1: node.inputs[0].type.dtype}),
+)
 
 
 # -- expressions of positions, which kernels know

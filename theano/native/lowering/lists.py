@@ -7,7 +7,7 @@ from typing import Any
 from theano.gof.graph import Apply
 from theano.native import instructions as vm
 from theano.native.lowering.gather import reads_bounds, slice_parts
-from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers, lowers_to
+from theano.native.program import ProgramBuilder, is_tensor_like, lowers, lowers_to
 from theano.tensor.type_other import SliceType
 from theano.typed_list.basic import Append, Count, Extend, GetItem, Index, Insert, Length, MakeList, Remove, Reverse
 from theano.typed_list.type import TypedListType
@@ -18,13 +18,6 @@ def _holds_arrays(type_: Any) -> bool:
     while isinstance(type_, TypedListType):
         type_ = type_.ttype
     return is_tensor_like(type_)
-
-
-def _emit_for_arrays(builder: ProgramBuilder, node: Apply, instruction: vm.Instruction) -> None:
-    """Append the instruction where it can copy and compare the elements."""
-    if not _holds_arrays(node.inputs[0].type):
-        raise CannotLower("a list of other objects")
-    builder.emit_for(node, instruction)
 
 
 lowers_to({Length: lambda op: vm.ListLength(), Reverse: lambda op: vm.ListReverse(not op.inplace)})
@@ -38,7 +31,7 @@ lowers_to(
         Count: lambda op: vm.ListCount(),
         MakeList: lambda op: vm.MakeList(),
     },
-    emit=_emit_for_arrays,
+    where=("elements can be copied and compared", lambda node: _holds_arrays(node.inputs[0].type)),
 )
 
 

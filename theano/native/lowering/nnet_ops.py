@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from theano.gof.graph import Apply
 from theano.native import instructions as vm
-from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers, lowers_to
+from theano.native.program import OF_ARRAYS, CannotLower, ProgramBuilder, lowers, lowers_to
 from theano.tensor.nnet.blocksparse import SparseBlockGemv, SparseBlockOuter
 from theano.tensor.nnet.ctc import ConnectionistTemporalClassification
 from theano.tensor.nnet.neighbours import Images2Neibs, Images2NeibsGrad
 
 lowers_to({ConnectionistTemporalClassification: lambda op: vm.Ctc()})
-
-
-@lowers(Images2Neibs)
-def lower_neighbours(builder: ProgramBuilder, node: Apply) -> None:
-    if not is_tensor_like(node.inputs[0].type):
-        raise CannotLower("images that are no arrays")
-    builder.emit_for(node, vm.Neighbours(vm.WindowBorder[node.op.mode.upper()]))
+lowers_to({Images2Neibs: lambda op: vm.Neighbours(vm.WindowBorder[op.mode.upper()])}, where=OF_ARRAYS)
+lowers_to(
+    {SparseBlockGemv: lambda op: vm.BlockDot(op.inplace), SparseBlockOuter: lambda op: vm.BlockOuter(op.inplace)},
+    where=("blocks are float or double", lambda node: node.outputs[0].type.dtype in ("float32", "float64")),
+)
 
 
 @lowers(Images2NeibsGrad)
@@ -28,15 +26,3 @@ def lower_neighbours_gradient(builder: ProgramBuilder, node: Apply) -> None:
     builder.emit(vm.Contiguous(), [builder.cell(gz)], [dense])
     cells = [builder.cell(images), dense, *map(builder.cell, pairs)]
     builder.emit(vm.NeighboursSum(vm.WindowBorder[node.op.mode.upper()]), cells, [builder.cell(node.outputs[0])])
-
-
-def _emit_blocks(builder: ProgramBuilder, node: Apply, instruction: vm.Instruction) -> None:
-    if node.outputs[0].type.dtype not in ("float32", "float64"):
-        raise CannotLower("blocks of other than float or double")
-    builder.emit_for(node, instruction)
-
-
-lowers_to(
-    {SparseBlockGemv: lambda op: vm.BlockDot(op.inplace), SparseBlockOuter: lambda op: vm.BlockOuter(op.inplace)},
-    emit=_emit_blocks,
-)

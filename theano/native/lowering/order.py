@@ -42,8 +42,5 @@ def lower_topk(builder: ProgramBuilder, node: Apply) -> None:
 @lowers(SearchsortedOp)
 def lower_searchsorted(builder: ProgramBuilder, node: Apply) -> None:
     """Vector and values are compared in their common dtype."""
-    x, v, *sorter = node.inputs
-    dtype = np.result_type(x.type.dtype, v.type.dtype).name
-    cells = [builder.converted(value, dtype) for value in (x, v)]
-    cells += map(builder.cell, sorter)
-    builder.emit(vm.Searchsorted(node.op.side == "right"), cells, [builder.cell(node.outputs[0])])
+    dtype = np.result_type(*[v.type.dtype for v in node.inputs[:2]]).name
+    builder.emit_for(node, vm.Searchsorted(node.op.side == "right"), {0: dtype, 1: dtype})

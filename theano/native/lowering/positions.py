@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from theano.gof.graph import Apply
 from theano.native import instructions as vm
-from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
+from theano.native.program import OF_ARRAYS, CannotLower, ProgramBuilder, lowers, lowers_to
 from theano.tensor.choosing import PermuteRowElements
 from theano.tensor.extra_ops import (
     CountLength,
@@ -16,20 +16,21 @@ from theano.tensor.extra_ops import (
 )
 from theano.tensor.math import integer_dtypes
 
-
-@lowers(CpuContiguous)
-def lower_contiguous(builder: ProgramBuilder, node: Apply) -> None:
-    if not is_tensor_like(node.inputs[0].type):
-        raise CannotLower("a value that is not an array")
-    builder.emit_for(node, vm.Contiguous())
-
-
-@lowers(UnravelIndex)
-def lower_unravel_index(builder: ProgramBuilder, node: Apply) -> None:
-    if not node.outputs:
-        raise CannotLower("coordinates in an array of no dimension")
-    cells = [builder.converted(v, "int64") for v in node.inputs]
-    builder.emit(vm.UnravelIndex(node.op.order == "F"), cells, map(builder.cell, node.outputs))
+lowers_to({CpuContiguous: lambda op: vm.Contiguous()}, where=OF_ARRAYS)
+lowers_to(
+    {UnravelIndex: lambda op: vm.UnravelIndex(op.order == "F")},
+    lambda builder, node, instruction: builder.emit_for(node, instruction, "int64"),
+    where=("the array has dimensions", lambda node: node.outputs),
+)
+lowers_to(
+    {PermuteRowElements: lambda op: vm.PermuteRows()},
+    lambda builder, node, instruction: builder.emit_for(node, instruction, {1: "int64"}),
+    where=("there are rows", lambda node: node.inputs[0].type.ndim),
+)
+lowers_to(
+    {CountLength: lambda op: vm.CountLength()},
+    where=("integers are counted", lambda node: node.inputs[0].type.dtype in integer_dtypes),
+)
 
 
 @lowers(RavelMultiIndex)
@@ -38,18 +39,8 @@ def lower_ravel_multi_index(builder: ProgramBuilder, node: Apply) -> None:
     modes = op.mode if isinstance(op.mode, tuple) else (op.mode,) * count
     if len(modes) != count or not {mode.upper() for mode in modes} <= set(vm.OutOfBounds.__members__):
         raise CannotLower("modes that are not known")
-    cells = [builder.converted(v, "int64") for v in node.inputs]
     found = tuple(vm.OutOfBounds[mode.upper()] for mode in modes)
-    builder.emit(vm.RavelIndex(op.order == "F", found), cells, [builder.cell(node.outputs[0])])
-
-
-@lowers(PermuteRowElements)
-def lower_permute_row_elements(builder: ProgramBuilder, node: Apply) -> None:
-    x, y, inverse = node.inputs
-    if x.type.ndim == 0:
-        raise CannotLower("a number has no rows")
-    cells = [builder.cell(x), builder.converted(y, "int64"), builder.cell(inverse)]
-    builder.emit(vm.PermuteRows(), cells, [builder.cell(node.outputs[0])])
+    builder.emit_for(node, vm.RavelIndex(op.order == "F", found), "int64")
 
 
 @lowers(RepeatOp)
@@ -66,13 +57,6 @@ def lower_repeat(builder: ProgramBuilder, node: Apply) -> None:
     positions = builder.temporary("int64", (False,))
     builder.emit(vm.RepeatPositions(axis % ndim), [counts, source], [positions])
     builder.emit(vm.AdvancedSubtensor((axis % ndim,)), [source, positions], [builder.cell(node.outputs[0])])
-
-
-@lowers(CountLength)
-def lower_count_length(builder: ProgramBuilder, node: Apply) -> None:
-    if node.inputs[0].type.dtype not in integer_dtypes:
-        raise CannotLower("counts of what is not an integer")
-    builder.emit_for(node, vm.CountLength())
 
 
 @lowers(Unique)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from theano.gof.copying import DeepCopyOp, ViewOp
 from theano.gof.graph import Apply
 from theano.native import instructions as vm
-from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers, lowers_to
+from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers_to
 from theano.tensor.basic import MakeVector, Reshape, ScalarFromTensor, TensorFromScalar
 from theano.tensor.elemwise import DimShuffle
 from theano.tensor.shapes import Rebroadcast, Shape, Shape_i, SpecifyShape
@@ -46,9 +46,7 @@ lowers_to({
 }, _emit_for_tensors)  # fmt: skip
 
 
-@lowers(MakeVector)
-def lower_makevector(builder: ProgramBuilder, node: Apply) -> None:
-    dtype = node.outputs[0].type.dtype
-    if any(v.type.dtype != dtype for v in node.inputs):
-        raise CannotLower("a vector of several dtypes")
-    builder.emit_for(node, vm.Makevector())
+lowers_to(
+    {MakeVector: lambda op: vm.Makevector()},
+    where=("all have one dtype", lambda node: all(v.type.dtype == node.outputs[0].type.dtype for v in node.inputs)),
+)

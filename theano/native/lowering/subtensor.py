@@ -9,7 +9,7 @@ import numpy as np
 from theano.gof.graph import Apply
 from theano.gof.type import Type
 from theano.native import instructions as vm
-from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
+from theano.native.program import OF_ARRAYS, CannotLower, ProgramBuilder, lowers_to
 from theano.tensor.subtensor import (
     AdvancedIncSubtensor1,
     AdvancedSubtensor1,
@@ -50,32 +50,6 @@ def index_params(idx_list: Any, first: int) -> tuple[Any, ...]:
     return tuple(entries)
 
 
-@lowers(Subtensor)
-def lower_subtensor(builder: ProgramBuilder, node: Apply) -> None:
-    builder.emit_for(node, vm.Subtensor(index_params(node.op.idx_list, 1)))
-
-
-@lowers(IncSubtensor)
-def lower_inc_subtensor(builder: ProgramBuilder, node: Apply) -> None:
-    op = node.op
-    write = vm.IncSubtensor(index_params(op.idx_list, 2), bool(op.set_instead_of_inc), bool(op.inplace))
-    builder.emit(write, _with_converted_value(builder, node), [builder.cell(node.outputs[0])])
-
-
-@lowers(AdvancedSubtensor1)
-def lower_take(builder: ProgramBuilder, node: Apply) -> None:
-    if not is_tensor_like(node.inputs[0].type):
-        raise CannotLower("rows of a value that is not an array")
-    builder.emit_for(node, vm.AdvancedSubtensor((0,)))
-
-
-@lowers(AdvancedIncSubtensor1)
-def lower_inc_take(builder: ProgramBuilder, node: Apply) -> None:
-    op = node.op
-    write = vm.AdvancedInc((0,), bool(op.set_instead_of_inc), bool(op.inplace))
-    builder.emit(write, _with_converted_value(builder, node), [builder.cell(node.outputs[0])])
-
-
 def require_value_kind(node: Apply) -> None:
     """Increments of a wider kind (floats to integers) are added before the sum is converted: left to Python."""
     x, y = (np.dtype(v.type.dtype) for v in node.inputs[:2])
@@ -84,8 +58,15 @@ def require_value_kind(node: Apply) -> None:
         raise CannotLower("an increment of a wider kind")
 
 
-def _with_converted_value(builder: ProgramBuilder, node: Apply) -> list[int]:
-    """Cells of the inputs, the second one converted to the dtype of the first."""
-    x, y, *indices = node.inputs
+def _emit_with_value(builder: ProgramBuilder, node: Apply, instruction: vm.Instruction) -> None:
+    """What is written is converted to the dtype of where it goes."""
     require_value_kind(node)
-    return [builder.cell(x), builder.converted(y, x.type.dtype), *map(builder.cell, indices)]
+    builder.emit_for(node, instruction, {1: node.inputs[0].type.dtype})
+
+
+lowers_to({AdvancedSubtensor1: lambda op: vm.AdvancedSubtensor((0,))}, where=OF_ARRAYS)
+lowers_to({Subtensor: lambda op: vm.Subtensor(index_params(op.idx_list, 1))})
+lowers_to({
+    IncSubtensor: lambda op: vm.IncSubtensor(index_params(op.idx_list, 2), bool(op.set_instead_of_inc), bool(op.inplace)),
+    AdvancedIncSubtensor1: lambda op: vm.AdvancedInc((0,), bool(op.set_instead_of_inc), bool(op.inplace)),
+}, _emit_with_value)  # fmt: skip
