@@ -32,11 +32,15 @@ def _lapack_dtype(*inputs: Variable) -> str:
     return dtype
 
 
-def _emit(builder: ProgramBuilder, node: Apply, instruction: vm.Instruction, inputs: Sequence[Variable] | None = None) -> None:
-    """Emit an instruction whose inputs are converted to their common floating point dtype."""
-    inputs = node.inputs if inputs is None else inputs
+def _emit(builder: ProgramBuilder, node: Apply, instruction: vm.Instruction) -> None:
+    """Emit an instruction whose inputs, those that are given, are converted to their common floating point dtype."""
+    inputs = [v for v in node.inputs if not isinstance(v.type, NoneTypeT)]
     dtype = _lapack_dtype(*inputs)
     builder.emit(instruction, [builder.converted(v, dtype) for v in inputs], map(builder.cell, node.outputs))
+
+
+class _NumpySolve(Solve):
+    """A general system with the errors of ``numpy.linalg.solve``."""
 
 
 lowers_to({
@@ -45,28 +49,19 @@ lowers_to({
     MatrixPinv: lambda op: vm.Pinv(),
     Det: lambda op: vm.Det(),
     Eigh: lambda op: vm.Eigh(op.UPLO == "L"),
+    Eigvalsh: lambda op: vm.Eigh(bool(op.lower)),
     Eig: lambda op: vm.Eig(),
     SVD: lambda op: vm.Svd(bool(op.full_matrices)),
+    # Structures without a routine of their own are general ones.
+    Solve: lambda op: vm.Solve(getattr(vm.Structure, op.A_structure.upper(), vm.Structure.GENERAL), bool(op.lower), False),
+    _NumpySolve: lambda op: vm.Solve(vm.Structure.GENERAL, False, True),
 }, _emit)  # fmt: skip
-
-
-@lowers(Solve)
-def lower_solve(builder: ProgramBuilder, node: Apply) -> None:
-    """Structures without a routine of their own are general ones."""
-    given = node.op.A_structure.upper()
-    structure = vm.Structure[given] if given in vm.Structure.__members__ else vm.Structure.GENERAL
-    _emit(builder, node, vm.Solve(structure, bool(node.op.lower), False))
-
-
-@lowers(Eigvalsh)
-def lower_eigvalsh(builder: ProgramBuilder, node: Apply) -> None:
-    matrices = [v for v in node.inputs if not isinstance(v.type, NoneTypeT)]
-    _emit(builder, node, vm.Eigh(bool(node.op.lower)), matrices)
-
-
-@lowers(nlinalg.AllocDiag)
-def lower_alloc_diag(builder: ProgramBuilder, node: Apply) -> None:
-    builder.emit_for(node, vm.DiagonalMatrix(0))
+lowers_to(
+    dict.fromkeys((QRFull, QRIncomplete), lambda op: vm.Qr(vm.QrMode[op.mode.upper()])),
+    _emit,
+    where=("the mode is known", lambda node: node.op.mode.upper() in vm.QrMode.__members__),
+)
+lowers_to({nlinalg.AllocDiag: lambda op: vm.DiagonalMatrix(0)})
 
 
 @lowers(nlinalg.lstsq)
@@ -101,14 +96,6 @@ def lower_expm(builder: ProgramBuilder, node: Apply) -> None:
         builder.emit(vm.Expm(), cells, [wide])
     if out.type.dtype != dtype:
         builder.emit(vm.CastCopy(), [wide], [builder.cell(out)])
-
-
-@lowers(QRFull, QRIncomplete)
-def lower_qr(builder: ProgramBuilder, node: Apply) -> None:
-    mode = node.op.mode.upper()
-    if mode not in vm.QrMode.__members__:
-        raise CannotLower("a mode that is not known")
-    _emit(builder, node, vm.Qr(vm.QrMode[mode]))
 
 
 def _folded(g: Any, lower: bool) -> Any:
@@ -186,15 +173,6 @@ def lower_tensorinv(builder: ProgramBuilder, node: Apply) -> None:
     matrix, lengths = _as_matrix(a, ind)
     result = nlinalg.matrix_inverse(matrix).reshape([*lengths[ind:], *lengths[:ind]], ndim=a.type.ndim)
     builder.emit_expressions(node, node.inputs, [result])
-
-
-class _NumpySolve(Solve):
-    """A general system with the errors of ``numpy.linalg.solve``."""
-
-
-@lowers(_NumpySolve)
-def lower_numpy_solve(builder: ProgramBuilder, node: Apply) -> None:
-    _emit(builder, node, vm.Solve(vm.Structure.GENERAL, False, True))
 
 
 @lowers(nlinalg.TensorSolve)

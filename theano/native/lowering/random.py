@@ -9,27 +9,27 @@ import numpy as np
 
 from theano.gof.graph import Apply
 from theano.native import instructions as vm
-from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
+from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers, lowers_to
 from theano.sandbox.multinomial import ChoiceFromUniform, MultinomialFromUniform
 from theano.sandbox.rng_mrg import mrg_uniform
 from theano.tensor import raw_random
-from theano.tensor.math import integer_dtypes
+from theano.tensor.math import float_dtypes, integer_dtypes
 from theano.tensor.raw_random import RandomFunction
 
 
-def _require_size(size: Any) -> None:
-    if size.type.ndim != 1 or size.type.dtype not in integer_dtypes:
-        raise CannotLower("a size that is no vector of integers")
+def _is_size(size: Any) -> bool:
+    return size.type.ndim == 1 and size.type.dtype in integer_dtypes
 
 
-@lowers(mrg_uniform)
-def lower_mrg_uniform(builder: ProgramBuilder, node: Apply) -> None:
-    states, size = node.inputs
-    out = node.outputs[1]
-    if states.type.dtype != "int32" or states.type.ndim != 2 or out.type.dtype not in ("float16", "float32", "float64"):
-        raise CannotLower("states or samples of other types")
-    _require_size(size)
-    builder.emit_for(node, vm.MrgUniform(bool(node.op.inplace)))
+def _are_streams(node: Apply) -> bool:
+    (states, size), (_, sample) = node.inputs, node.outputs
+    return states.type.dtype == "int32" and states.type.ndim == 2 and sample.type.dtype in float_dtypes and _is_size(size)
+
+
+lowers_to(
+    {mrg_uniform: lambda op: vm.MrgUniform(bool(op.inplace))},
+    where=("states are rows of int32, samples floats, and the size is a vector of integers", _are_streams),
+)
 
 
 @lowers(MultinomialFromUniform, ChoiceFromUniform)
@@ -65,10 +65,9 @@ def lower_random_function(builder: ProgramBuilder, node: Apply) -> None:
         raise CannotLower("a function of the user's")
     if not all(is_tensor_like(v.type) for v in (*parameters, node.outputs[1])):
         raise CannotLower("parameters or samples that are no arrays")
-    if not 0 <= op.ndim_added <= node.outputs[1].type.ndim:
-        raise CannotLower("samples of another rank")
+    if not 0 <= op.ndim_added <= node.outputs[1].type.ndim or not _is_size(size):
+        raise CannotLower("samples of another rank, or a size that is no vector of integers")
     # What a method draws has the dimensions of its size, but for permutations, which add one.
     if (len(parameters), op.ndim_added) != ((1, 1) if kind == vm.Distribution.PERMUTATION else (2, 0)):
         kind = vm.Distribution.OTHER
-    _require_size(size)
     builder.emit_for(node, vm.Draw(bool(op.inplace), kind, op.ndim_added, function, copy.deepcopy))
