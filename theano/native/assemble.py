@@ -138,7 +138,9 @@ class Lowered:
         """Begin the program with looks at the state that is changed in place and whose Type says how it is put back."""
         builder = self.builder
         first: list[Instr] = []
-        changed = {v: [node.op for node in self._changers(fgraph, v)] for v in self._state(fgraph) if can_be_restored(v)}
+        restored, root_of = [v for v in self._state(fgraph) if can_be_restored(v)], self.schedule.root_of
+        changers = destroyed_roots(fgraph.apply_nodes, root_of) if restored else {}
+        changed = {v: [node.op for node in changers.get(root_of.get(v, v), ())] for v in restored}
         for variable, changers in {**changed, **(builder.changed_objects or {})}.items():
             self.snapshots.append(Snapshot(variable.type, changers))
             look = vm.Call(self.snapshots[-1].take)
@@ -166,7 +168,7 @@ class Lowered:
                 keep = vm.ListSlice(False, False, False) if self._keeps_elements(fgraph, variable) else vm.Deepcopy()
                 copies.append(Instr(keep, (cell,), (made,), None))
                 copy_of[cell] = made
-                builder.replace(variable, made)
+                builder.of_variable[variable] = made
         for position, instr in enumerate(builder.instrs):
             ins, outs = (tuple(copy_of.get(cell, cell) for cell in cells) for cells in (instr.ins, instr.outs))
             builder.instrs[position] = instr._replace(ins=ins, outs=outs)
@@ -174,11 +176,6 @@ class Lowered:
         builder.replace_instrs({place: [*copies, builder.instrs[place]]})
         guard_state(builder, arrays)
         self.tail_start = None
-
-    def _changers(self, fgraph: Any, variable: Variable) -> list[Apply]:
-        """The nodes that overwrite the memory of a variable."""
-        root_of = self.schedule.root_of
-        return destroyed_roots(fgraph.apply_nodes, root_of).get(root_of.get(variable, variable), [])
 
     def _keeps_elements(self, fgraph: Any, variable: Variable) -> bool:
         """Whether of the value of a variable only the list itself is changed, nothing that is in it."""

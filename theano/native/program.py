@@ -174,18 +174,10 @@ class ProgramBuilder:
         if found is None:
             found = self.of_variable[variable] = self.new_cell(cell_spec(variable.type))
             if isinstance(variable, Constant):
-                self.constants.append((found, self._constant_value(variable)))
+                value = variable.data
+                array = np.asarray(value, dtype=variable.type.dtype) if is_tensor_like(variable.type) else value
+                self.constants.append((found, array))
         return found
-
-    def replace(self, variable: Variable, cell: int) -> None:
-        """Let another cell stand for a variable from now on."""
-        self.of_variable[variable] = cell
-
-    @staticmethod
-    def _constant_value(constant: Constant) -> Any:
-        if is_tensor_like(constant.type):
-            return np.asarray(constant.data, dtype=constant.type.dtype)
-        return constant.data
 
     def new_cell(self, spec: tuple[Any, ...]) -> int:
         """A cell that belongs to no variable."""
@@ -258,7 +250,7 @@ class ProgramBuilder:
         for result, out in zip(results, node.outputs, strict=True):
             # A view has no memory of its own, which a later instruction may overwrite.
             if result.type == out.type and result.owner in order and not getattr(result.owner.op, "view_map", None):
-                self.replace(result, self.cell(out))
+                self.of_variable[result] = self.cell(out)
         for part in order:
             lowering = lowering_of(part, self.target.name)
             if lowering is None:

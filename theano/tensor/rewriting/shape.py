@@ -82,14 +82,8 @@ class ShapeFeature(toolbox.Feature):
         self.derived: dict[Variable, set[Variable]] = {}
         self.scheduled: dict[Any, Variable] = {}
         self._opaque: dict[Variable, frozenset[Variable]] = {}
-        self._one: Any = None
-
-    @property
-    def lscalar_one(self) -> Any:
-        """The constant 1 of dtype int64."""
-        if self._one is None:
-            self._one = T.constant(1, dtype="int64")
-        return self._one
+        # The constant 1 of dtype int64.
+        self.lscalar_one = T.constant(1, dtype="int64")
 
     # The callbacks of a Feature.
 

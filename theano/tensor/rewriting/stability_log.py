@@ -188,7 +188,7 @@ def local_log_sum_weighted_exp(node: Any) -> Any:
 
 def shifted_sum(parts: list[Any], terms: list[Any]) -> tuple[list[Any], Any, Any]:
     """The `x` of weighted exponentials whose weight is not 0, their maximum `m`, and the sum of the `terms` with ``x - m``."""
-    xs = [masked(*part, term) for part, term in zip(parts, terms, strict=True)]
+    xs = [masked(x, top, bottom, term) for (x, top, bottom), term in zip(parts, terms, strict=True)]
     shift = finite(reduce(T.maximum, xs))
     shifted = [quotient([*p[1], T.exp(x - shift)], p[2], x.type.dtype) for p, x in zip(parts, xs, strict=True)]
     return xs, shift, T.add(*shifted)

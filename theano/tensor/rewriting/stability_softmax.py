@@ -12,7 +12,7 @@ from theano.tensor.elemwise import DimShuffle, Sum
 from theano.tensor.nnet.rewriting import _along, _summed_axes, _unshifted
 from theano.tensor.nnet.softmax import LogSoftmaxGrad, SoftmaxGrad, is_softmax, logsoftmax_grad, softmax_grad, softmax_op
 from theano.tensor.rewriting.registry import rewrites
-from theano.tensor.rewriting.terms import argument_of, opened, quotient, repeated_constant, replacement
+from theano.tensor.rewriting.terms import argument_of, is_made_by, opened, quotient, repeated_constant, replacement
 
 _Fraction = tuple[list[Any], list[Any]]
 
@@ -102,12 +102,11 @@ def local_grad_of_softmax_by_hand(node: Any) -> Any:
         if len(sums) != 1 or not any(argument_of(i, T.exp) is not None for i in node.inputs):
             return False
         terms, outer = sums[0].owner.inputs, [i for i in node.inputs if i is not sums[0]]
-    if not any(_divides_by_sum(t) for t in terms):
+    fractions = [opened(_bare(t)) for t in terms]
+    # Only what is divided by a sum that has its dimension back.
+    if not any(is_made_by(f, DimShuffle) for _, bottom in fractions for f in bottom):
         return False
-    parts = []
-    for t in terms:
-        top, bottom = opened(_bare(t))
-        parts.append(([*top, *outer], bottom))
+    parts = [([*top, *outer], bottom) for top, bottom in fractions]
     if len(parts) == 2 and _same(parts[0], parts[1], -1.0):
         # Of a sum of probabilities, which is always 1.
         return replacement(node, np.asarray(0, dtype=node.outputs[0].type.dtype), outer or None)
@@ -127,21 +126,6 @@ def local_grad_of_softmax_by_hand(node: Any) -> Any:
         rest = [T.mul(t, *outer) if outer else t for k, t in enumerate(terms) if k not in (i, j)]
         return replacement(node, T.add(gradient, *rest) if rest else gradient)
     return False
-
-
-def _divides_by_sum(v: Any) -> bool:
-    """Whether `v` is a quotient by a sum that has its dimension back: a quick no for nearly all terms."""
-    node = _bare(v).owner
-    if node is not None and node.op == T.neg:
-        node = node.inputs[0].owner
-    if node is None or node.op != T.true_div:
-        return False
-    below = node.inputs[1].owner
-    if below is not None and below.op == T.mul:
-        below = below.inputs[0].owner
-    if below is not None and below.op == T.sqr:
-        below = below.inputs[0].owner
-    return below is not None and isinstance(below.op, DimShuffle)
 
 
 def _gradient(e: Any, axis: int, h: _Fraction, total: Any) -> Any:
