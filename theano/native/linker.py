@@ -100,9 +100,7 @@ class NativeLinker(LocalLinker):
         from theano.native.assemble import NeedsPython, compile_graph
         from theano.native.target.cpu.compiler import CompilerMissing
 
-        input_storage, output_storage, storage_map = map_storage(
-            fgraph, order, input_storage, output_storage, storage_map
-        )
+        input_storage, output_storage, storage_map = map_storage(fgraph, order, input_storage, output_storage, storage_map)
         try:
             thunk = compile_graph(self, fgraph, order, input_storage, output_storage, storage_map)
         except NeedsPython:
@@ -126,9 +124,7 @@ class NativeLinker(LocalLinker):
         """
         fgraph = self.fgraph
         order = self.schedule(fgraph)
-        input_storage, output_storage, storage_map = map_storage(
-            fgraph, order, input_storage, output_storage, storage_map
-        )
+        input_storage, output_storage, storage_map = map_storage(fgraph, order, input_storage, output_storage, storage_map)
         # All nodes run, one after the other: to a lazy one, all its inputs are there.
         compute_map = {v: [True] for v in storage_map}
         if runs_natively():

@@ -25,8 +25,6 @@ erfc_rate_slope = Elemwise(scalar.special.erfc_rate_slope, name="erfc_rate_slope
 
 _STAGES = "stabilize specialize"
 _BELL, _X_BELL, _RATE = map(applies, (exp_minus_square, x_exp_minus_square, erfc_rate))
-_RATES = (scalar.special.ErfcRate, scalar.special.Erfcx)
-_PRODUCTS = (scalar.arithmetic.Mul, scalar.arithmetic.Sqr, scalar.arithmetic.Neg)
 #: Sums of more terms are left alone.
 _TERMS = 8
 
@@ -76,9 +74,9 @@ def local_erfc_rate_less_x(node: Any) -> Any:
     """``y * sqr(erfc_rate(x)) - y * x * erfc_rate(x) -> y * erfc_rate_slope(x)``, as in the second derivative of
     ``log(erfc(x))``, and ``2 * x * erfcx(x) - 2 / sqrt(pi) -> -2 * erfcx_slope(x)``, the derivative of ``exp(x ** 2) * erfc(x)``
     """
-    if len(node.inputs) > _TERMS or not any(_has_rate(i) for i in node.inputs):
-        return False
     dtype = node.outputs[0].type.dtype
+    if len(node.inputs) > _TERMS or dtype not in T.float_dtypes:
+        return False
     # The shape of a repeated number is that of the sum.
     terms = [_terms.split_constants(_terms.opened(i, False)[0], repeated=True) for i in node.inputs]
     if node.op == T.sub:
@@ -107,15 +105,6 @@ def local_erfc_rate_less_x(node: Any) -> Any:
                     product = _terms.product_of(_terms.with_number(a, new, dtype))
                     return replacement(node, T.add(product, *left) if left else product)
     return False
-
-
-def _has_rate(v: Any, depth: int = 3) -> bool:
-    """Whether `v` is a product with a rate or with erfcx: a quick no for nearly all."""
-    node = v.owner
-    scalar_op = None if node is None else getattr(node.op, "scalar_op", None)
-    if type(scalar_op) in _RATES:
-        return True
-    return bool(depth) and type(scalar_op) in _PRODUCTS and any(_has_rate(i, depth - 1) for i in node.inputs)
 
 
 def _less(factors: list[Any], taken: list[Any]) -> list[Any]:

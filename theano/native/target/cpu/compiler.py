@@ -46,7 +46,6 @@ rest. Jump threading makes separate ways of selections on one condition, and suc
 and libc are those that the process has already."""
 
 
-
 class CompilerMissing(RuntimeError):
     """There is no C compiler, or compilation is turned off."""
 
