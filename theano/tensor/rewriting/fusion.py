@@ -209,7 +209,7 @@ def local_add_mul_fusion(node: Any) -> Any:
 
     The inner graph of a Composite gets smaller that way.
     """
-    op, (out,) = node.op, node.outputs
+    op, out = node.op, node.outputs[0]
     if not isinstance(op, Elemwise) or not isinstance(op.scalar_op, (scal.Add, scal.Mul)) or getattr(op, "destroy_map", None):
         return False
     new_inputs: list[Any] = []
