@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -295,7 +295,7 @@ class FusionOptimizer(Optimizer):
         replaced = refused = 0
         before = Overhead.of(fgraph)
         start = time.perf_counter()
-        nodes = fgraph.toposort()
+        nodes: Sequence[Any] = fgraph.depth_first()
         sort_time = time.perf_counter() - start
         passes = 0
         changed = True
