@@ -47,6 +47,8 @@ COMPILE = """
 sys.setrecursionlimit(10**6)
 from benchmarks import compile_times
 import theano, theano.tensor as T
+if hasattr(theano.config, "program_cache"):
+    theano.config.program_cache = "off"
 x = T.dmatrix()
 f = theano.function([x], T.dot(x, x) + 1)
 """

@@ -132,3 +132,5 @@ def sparse_grad(var: Variable) -> Variable:
 
 
 __getattr__, __dir__ = aliases.lazy(__name__)
+
+gof.extensions.watch()

@@ -501,7 +501,7 @@ def test_with_check_an_equal_key_means_an_equal_program(monkeypatch):
     with config.change_flags(program_cache="check"):
         for _ in range(2):
             assert not theano.function([x], T.exp(x) * 1.5).maker.is_recalled
-        monkeypatch.setattr("theano.compile.function_module.program_key", lambda *args: "the same for all")
+        monkeypatch.setattr("theano.compile.program_key.program_key", lambda *args: "the same for all")
         theano.function([x], T.exp(x))
         with pytest.raises(remember.Differs):
             theano.function([x], T.sin(x))

@@ -19,7 +19,6 @@ from theano.compile.function_object import DUPLICATE, Function, get_info_on_inpu
 from theano.compile.function_object import _pickle_Function as _pickle_Function
 from theano.compile.io import In, SymbolicInput, SymbolicOutput
 from theano.compile.mode import Mode, get_mode
-from theano.compile.program_key import program_key
 from theano.configparser import assigned_flags, change_flags, config, flags_as
 from theano.gof import Constant, Container, Variable
 from theano.gof.compilelock import compile_lock
@@ -395,6 +394,9 @@ class FunctionMaker:
             return False
         if std_fgraph.features != _FEATURES:
             return False
+        # Hashes come with OpenSSL: not when this package is imported.
+        from theano.compile.program_key import program_key
+
         self._key = program_key(self.inputs, self.outputs, self.mode, self.accept_inplace)
         if self._key is not None:
             self._recalled = self.mode.linker.recall(self._key)

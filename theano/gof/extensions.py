@@ -5,6 +5,14 @@ from __future__ import annotations
 import sys
 
 _from_outside = False
+# Who registers something before this package is there can only be the package.
+_package_is_there = False
+
+
+def watch() -> None:
+    """From now on take note of who registers something: the package is there."""
+    global _package_is_there
+    _package_is_there = True
 
 
 def note() -> None:
@@ -18,7 +26,7 @@ def note() -> None:
     True
     """
     global _from_outside
-    if not _from_outside:
+    if _package_is_there and not _from_outside:
         frame = sys._getframe(1)
         while frame is not None and _package(frame) == "theano":
             frame = frame.f_back

@@ -6,7 +6,6 @@ Importing this module registers all of them.
 from __future__ import annotations
 
 import importlib as _importlib
-import sys as _sys
 
 from theano import aliases
 from theano.gof.opt import LocalOptGroup, copy_stack_trace, in2out, local_optimizer, out2in
@@ -53,13 +52,13 @@ _FAMILIES = (
 
 make_vector = MakeVector()
 assert_ = assert_op
-_self = _sys.modules[__name__]
+_own = globals()
 for _family in _FAMILIES:
     for _name, _object in vars(_importlib.import_module(f"theano.tensor.rewriting.{_family}")).items():
-        if not _name.startswith("_") and not hasattr(_self, _name):
-            setattr(_self, _name, _object)
+        if not _name.startswith("_"):
+            _own.setdefault(_name, _object)
 fill = _fill
-del _family, _name, _object, _self
+del _family, _name, _object, _own
 
 mul_canonizer = in2out(LocalOptGroup(local_mul_canonizer, local_fill_sink, apply_all_opts=True), name="mul_canonizer_groups")
 add_canonizer = in2out(LocalOptGroup(local_add_canonizer, local_fill_sink, apply_all_opts=True), name="add_canonizer_group")

@@ -49,6 +49,8 @@ class _Worklist(toolbox.Feature):
         self.rank: dict[Any, int] = {}
         self.current = _END
         self.ignore_newtrees = ignore_newtrees
+        # The node that is about to get other inputs, and these.
+        self.moved: tuple[Any, Sequence[Any]] = (None, ())
         self.serial = 0
         self.pushed = 0
         self.nb_imported = 0
@@ -181,8 +183,14 @@ class _Worklist(toolbox.Feature):
         self.dirty.pop(node, None)
         self.pending.pop(node, None)
         self.rank.pop(node, None)
+        moved, kept = self.moved
         for var in node.inputs:
-            self._lost_client(var, node)
+            # What a node keeps, or has in another place, has lost no client.
+            if moved is not node or var not in kept:
+                self._lost_client(var, node)
+
+    def on_put_inputs(self, fgraph, node, inputs, reason) -> None:
+        self.moved = (node, inputs)
 
     def on_change_input(self, fgraph, node, i, r, new_r, reason) -> None:
         if node != "output":

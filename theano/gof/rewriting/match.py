@@ -221,16 +221,24 @@ class Applied(Part):
         for part in inputs:
             if part.depth >= self.depth:
                 self.depth, self.innermost = part.depth + 1, part.innermost
-        named = [p.name for p in inputs if isinstance(p, Named) and not p.seen_as]
-        self._names = named if not any_order and len(set(named)) == len(inputs) else []
-        # As they are looked for.
+        # What `_prepare` finds out: there are many patterns, of most of which no node comes along.
+        self._names: Sequence[str] | None = None
         self._sorted: Sequence[Part] = ()
+        self.is_shared = False
+
+    def _prepare(self) -> None:
+        inputs, any_order = self.inputs, self.any_order
+        # As they are looked for.
+        self._sorted = sorted(self.fixed, key=_rank)
         # Whether of two inputs in any order one is an input of the other.
         self.is_shared = (
             any_order
             and len(inputs) == 2
             and any(isinstance(p, Applied) and any(_are_one(i, q) for i in p.inputs) for p, q in (inputs, inputs[::-1]))
         )
+        # Last: another thread goes by it.
+        named = [p.name for p in inputs if isinstance(p, Named) and not p.seen_as]
+        self._names = named if not any_order and len(set(named)) == len(inputs) else ()
 
     @property
     def seen_as(self) -> tuple:  # type: ignore[override]
@@ -271,6 +279,8 @@ class Applied(Part):
         fixed, rest, more = self.fixed, self.rest, len(inputs) - len(self.fixed)
         if more and (rest is None or more < 0):
             return ()
+        if self._names is None:
+            self._prepare()
         if self._names and not scope.leaves and found.keys().isdisjoint(self._names):
             found = {**found, **dict(zip(self._names, inputs))}
             if rest is not None:
@@ -278,8 +288,6 @@ class Applied(Part):
             return (found,)
         if not self.any_order:
             return _in_order(fixed, 0, inputs, rest, found, scope)
-        if not self._sorted:
-            self._sorted = sorted(fixed, key=_rank)
         if self.is_shared and not _share(*inputs):
             return ()
         return in_any_order(self._sorted, 0, list(inputs), rest, found, scope)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -286,7 +286,7 @@ class FusionOptimizer(Optimizer):
         profile = FusionProfile("FusionOptimizer")
         before = Overhead.of(fgraph)
         start = time.perf_counter()
-        nodes = fgraph.toposort()
+        nodes: Sequence[Any] = fgraph.depth_first()
         profile.time_toposort = time.perf_counter() - start
         fused = getattr(self.optimizer, "fused", None)
         if config.optimizer_verbose or not fgraph.can_change_ops():
