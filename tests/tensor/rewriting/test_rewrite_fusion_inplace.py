@@ -8,7 +8,7 @@ import pytest
 import theano
 import theano.tensor as T
 from theano import scalar
-from theano.tensor.rewriting.fusion import MAX_NODES, FusionOptimizer, local_elemwise_fusion
+from theano.tensor.rewriting.fusion import MAX_NODES, FusionOptimizer, local_add_mul_fusion, local_elemwise_fusion
 
 x, y = T.dvectors("x", "y")
 m = T.dmatrix("m")
@@ -26,6 +26,13 @@ def test_a_chain_becomes_one_node():
     (node,) = nodes(f)
     assert "Composite" in str(node.op)
     np.testing.assert_allclose(f(V, W), np.exp(V * 2 + W) - np.sin(W) / 3)
+
+
+def test_sums_are_fused_beside_nodes_of_several_outputs():
+    values, positions = T.max_and_argmax(m, axis=0)
+    fgraph = theano.gof.FunctionGraph([x, m], [values + (x + 1), positions])
+    assert FusionOptimizer(local_add_mul_fusion).optimize(fgraph).nb_replacement == 1
+    assert len(fgraph.outputs[0].owner.inputs) == 3
 
 
 def test_excluding_fusion_keeps_the_nodes():
