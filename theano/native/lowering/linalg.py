@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from theano import tensor
-from theano.gof.graph import Apply, Variable, io_toposort
+from theano.gof.graph import Apply, Variable
 from theano.native import instructions as vm
-from theano.native.program import CannotLower, ProgramBuilder, find_lowering, is_tensor_like, lowers, lowers_to
+from theano.native.lowering.composed import emit_expressions
+from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers, lowers_to
 from theano.tensor import nlinalg
 from theano.tensor.decompositions import SVD, Eig, Eigh, EighGrad, QRFull, QRIncomplete
+from theano.tensor.elemwise import MaxOrMinusInfinity
 from theano.tensor.matrix_types import float_dtype_of
 from theano.tensor.nlinalg import Det, MatrixInverse, MatrixPinv
 from theano.tensor.shapes import Shape_i
@@ -41,12 +43,20 @@ def _emit(builder: ProgramBuilder, node: Apply, instruction: vm.Instruction, inp
 lowers_to({
     Cholesky: lambda op: vm.Cholesky(bool(op.lower), op.on_error == "nan"),
     MatrixInverse: lambda op: vm.Inverse(),
-    MatrixPinv: lambda op: vm.Pinv(),
     Det: lambda op: vm.Det(),
     Eigh: lambda op: vm.Eigh(op.UPLO == "L"),
     Eig: lambda op: vm.Eig(),
     SVD: lambda op: vm.Svd(bool(op.full_matrices)),
 }, _emit)  # fmt: skip
+
+
+@lowers(MatrixPinv)
+def lower_pinv(builder: ProgramBuilder, node: Apply) -> None:
+    """v s^-1 u^H of the singular values above 1e-15 times the largest."""
+    _lapack_dtype(*node.inputs)
+    u, s, v = SVD(full_matrices=False)(node.inputs[0])
+    inverses = tensor.switch(s > 1e-15 * MaxOrMinusInfinity()(s), 1 / s, 0).astype(s.dtype)
+    emit_expressions(builder, node.inputs, [tensor.dot(v.T.conj() * inverses, u.T.conj())], node.outputs)
 
 
 @lowers(Solve)
@@ -70,19 +80,21 @@ def lower_alloc_diag(builder: ProgramBuilder, node: Apply) -> None:
 
 @lowers(nlinalg.lstsq)
 def lower_lstsq(builder: ProgramBuilder, node: Apply) -> None:
-    """How many residuals there are depends on the rank, which an instruction of their own waits for."""
+    """Below a solution there is what is left of the right hand side: residuals, where it is the only one."""
     x, y, rcond = node.inputs
-    solution, residuals, rank, values = node.outputs
     dtype = _lapack_dtype(x, y)
     if dtype.startswith("complex") or x.type.ndim != 2 or y.type.ndim not in (1, 2) or rcond.type.ndim:
         raise CannotLower("complex numbers, or a limit that is an array")
     cells = [builder.converted(x, dtype), builder.converted(y, dtype), builder.converted(rcond, "float64")]
-    columns, sums = builder.temporary(dtype, (False, False)), builder.temporary(dtype, (False,))
-    found = columns if y.type.ndim == 1 else builder.cell(solution)
-    builder.emit(vm.Lstsq(), cells, [found, sums, builder.cell(rank), builder.cell(values)])
-    if y.type.ndim == 1:
-        builder.flattened(columns, builder.cell(solution))
-    builder.emit(vm.Residuals(), [sums, builder.cell(rank), cells[0]], [builder.cell(residuals)])
+    columns, rank = TensorType(dtype, (False, False))(), node.outputs[2]
+    builder.emit(vm.Lstsq(), cells, [builder.cell(v) for v in (columns, *node.outputs[2:])])
+    rows, n = Shape_i(0)(x), Shape_i(1)(x)
+    count = Shape_i(1)(y) if y.type.ndim == 2 else tensor.constant(1, dtype="int64")
+    solution = columns[:count, :n].T if y.type.ndim == 2 else columns[0, :n]
+    sums = tensor.sqr(columns[:count, n:].astype("float64")).sum(axis=1).astype(dtype)
+    unique = tensor.and_(tensor.eq(rank, n), rows > n)
+    residuals = sums[: tensor.switch(unique, count, 0)]
+    emit_expressions(builder, [x, y, columns, rank], [solution, residuals], node.outputs[:2])
 
 
 @lowers(Expm, ExpmGrad)
@@ -110,17 +122,6 @@ def lower_qr(builder: ProgramBuilder, node: Apply) -> None:
     _emit(builder, node, vm.Qr(vm.QrMode[mode]))
 
 
-def _emit_expressions(builder: ProgramBuilder, node: Apply, inputs: Sequence[Variable], results: Sequence[Any]) -> None:
-    """Compute the node's outputs by expressions of variables that have cells."""
-    for apply in io_toposort(inputs, results):
-        lowering = find_lowering(apply.op)
-        if lowering is None:
-            raise CannotLower(f"{apply.op} is not native")
-        lowering(builder, apply)
-    for result, out in zip(results, node.outputs, strict=True):
-        builder.emit(vm.CastCopy(), [builder.cell(result)], [builder.cell(out)])
-
-
 def _folded(g: Any, lower: bool) -> Any:
     """The gradient of one triangle that stands for a whole symmetric matrix."""
     n = g.shape[0]
@@ -139,7 +140,7 @@ def lower_eigh_grad(builder: ProgramBuilder, node: Apply) -> None:
     gaps = tensor.switch(diagonal, 1, w.dimshuffle(0, "x") - w.dimshuffle("x", 0))
     core = tensor.switch(diagonal, gw.dimshuffle(0, "x"), tensor.dot(v.T, gv).T / gaps)
     g = tensor.dot(tensor.dot(v, core), v.T)
-    _emit_expressions(builder, node, node.inputs, [_folded(g, node.op.UPLO == "L")])
+    emit_expressions(builder, node.inputs, [_folded(g, node.op.UPLO == "L")], node.outputs)
 
 
 @lowers(EigvalshGrad)
@@ -154,7 +155,7 @@ def lower_eigvalsh_grad(builder: ProgramBuilder, node: Apply) -> None:
     builder.emit(vm.Eigh(lower), [builder.converted(x, dtype) for x in (a, b)], [builder.cell(w), builder.cell(v)])
     ga = tensor.dot(v * gw, v.T)
     gb = -tensor.dot(v * (gw * w), v.T)
-    _emit_expressions(builder, node, [w, v, gw], [_folded(ga, lower), _folded(gb, lower)])
+    emit_expressions(builder, [w, v, gw], [_folded(ga, lower), _folded(gb, lower)], node.outputs)
 
 
 @lowers(CholeskyGrad)
@@ -177,7 +178,7 @@ def lower_cholesky_grad(builder: ProgramBuilder, node: Apply) -> None:
     s = transposed(factor.T, transposed(factor.T, half.T).T)
     result = tensor.switch(below, s + s.T, 0) / (1.0 + diagonal)
     result = tensor.switch(finite, result, tensor.constant(float("nan"), dtype=factor.dtype))
-    _emit_expressions(builder, node, node.inputs, [result if lower else result.T])
+    emit_expressions(builder, node.inputs, [result if lower else result.T], node.outputs)
 
 
 def _product(lengths: Sequence[Any]) -> Any:
@@ -201,7 +202,7 @@ def lower_tensorinv(builder: ProgramBuilder, node: Apply) -> None:
     _lapack_dtype(a)
     matrix, lengths = _as_matrix(a, ind)
     result = nlinalg.matrix_inverse(matrix).reshape([*lengths[ind:], *lengths[:ind]], ndim=a.type.ndim)
-    _emit_expressions(builder, node, node.inputs, [result])
+    emit_expressions(builder, node.inputs, [result], node.outputs)
 
 
 class _NumpySolve(Solve):
@@ -221,4 +222,4 @@ def lower_tensorsolve(builder: ProgramBuilder, node: Apply) -> None:
     order = [i for i in range(a.type.ndim) if i not in moved] + moved
     matrix, lengths = _as_matrix(a, b.type.ndim, order if moved else None)
     x = _NumpySolve()(matrix, b.flatten())
-    _emit_expressions(builder, node, node.inputs, [x.reshape(lengths[b.type.ndim :], ndim=a.type.ndim - b.type.ndim)])
+    emit_expressions(builder, node.inputs, [x.reshape(lengths[b.type.ndim :], ndim=a.type.ndim - b.type.ndim)], node.outputs)
