@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,21 +34,32 @@ def _lapack_dtype(*inputs: Variable) -> str:
     return dtype
 
 
-def _emit(builder: ProgramBuilder, node: Apply, instruction: vm.Instruction, inputs: Sequence[Variable] | None = None) -> None:
-    """Emit an instruction whose inputs are converted to their common floating point dtype."""
+def _emit(builder: ProgramBuilder, node: Apply, instruction: vm.Instruction, inputs: Sequence[Variable] | None = None,
+          turned: int | None = None) -> None:
+    """Emit an instruction whose inputs are converted to their common floating point dtype; of output `turned` it makes the transpose."""
     inputs = node.inputs if inputs is None else inputs
     dtype = _lapack_dtype(*inputs)
-    builder.emit(instruction, [builder.converted(v, dtype) for v in inputs], map(builder.cell, node.outputs))
+    outs = [builder.cell(v) for v in node.outputs]
+    made = [builder.temporary(v.type.dtype, v.type.broadcastable[::-1]) if i == turned else out
+            for i, (v, out) in enumerate(zip(node.outputs, outs, strict=True))]  # fmt: skip
+    builder.emit(instruction, [builder.converted(v, dtype) for v in inputs], made)
+    if turned is not None and turned < len(outs):
+        builder.emit(vm.Dimshuffle((1, 0)), made[turned : turned + 1], outs[turned : turned + 1])
 
 
+lowers_to({nlinalg.AllocDiag: lambda op: vm.DiagonalMatrix(0)})
 lowers_to({
-    Cholesky: lambda op: vm.Cholesky(bool(op.lower), op.on_error == "nan"),
     MatrixInverse: lambda op: vm.Inverse(),
     Det: lambda op: vm.Det(),
-    Eigh: lambda op: vm.Eigh(op.UPLO == "L"),
-    Eig: lambda op: vm.Eig(),
     SVD: lambda op: vm.Svd(bool(op.full_matrices)),
 }, _emit)  # fmt: skip
+lowers_to({Eigh: lambda op: vm.Eigh(op.UPLO == "L"), Eig: lambda op: vm.Eig()}, functools.partial(_emit, turned=1))
+
+
+@lowers(Cholesky)
+def lower_cholesky(builder: ProgramBuilder, node: Apply) -> None:
+    lower = bool(node.op.lower)
+    _emit(builder, node, vm.Cholesky(lower, node.op.on_error == "nan"), turned=0 if lower else None)
 
 
 @lowers(MatrixPinv)
@@ -64,18 +76,14 @@ def lower_solve(builder: ProgramBuilder, node: Apply) -> None:
     """Structures without a routine of their own are general ones."""
     given = node.op.A_structure.upper()
     structure = vm.Structure[given] if given in vm.Structure.__members__ else vm.Structure.GENERAL
-    _emit(builder, node, vm.Solve(structure, bool(node.op.lower), False))
+    turned = 0 if structure == vm.Structure.SYMMETRIC and node.inputs[1].type.ndim == 2 else None
+    _emit(builder, node, vm.Solve(structure, bool(node.op.lower), False), turned=turned)
 
 
 @lowers(Eigvalsh)
 def lower_eigvalsh(builder: ProgramBuilder, node: Apply) -> None:
     matrices = [v for v in node.inputs if not isinstance(v.type, NoneTypeT)]
     _emit(builder, node, vm.Eigh(bool(node.op.lower)), matrices)
-
-
-@lowers(nlinalg.AllocDiag)
-def lower_alloc_diag(builder: ProgramBuilder, node: Apply) -> None:
-    builder.emit_for(node, vm.DiagonalMatrix(0))
 
 
 @lowers(nlinalg.lstsq)
@@ -119,7 +127,7 @@ def lower_qr(builder: ProgramBuilder, node: Apply) -> None:
     mode = node.op.mode.upper()
     if mode not in vm.QrMode.__members__:
         raise CannotLower("a mode that is not known")
-    _emit(builder, node, vm.Qr(vm.QrMode[mode]))
+    _emit(builder, node, vm.Qr(vm.QrMode[mode]), turned=0 if mode in ("REDUCED", "COMPLETE") else None)
 
 
 def _folded(g: Any, lower: bool) -> Any:
@@ -151,11 +159,12 @@ def lower_eigvalsh_grad(builder: ProgramBuilder, node: Apply) -> None:
     lower, dtype = bool(node.op.lower), float_dtype_of(a, b)
     if dtype not in ("float32", "float64") or not available():
         raise CannotLower("LAPACK has no such routine")
-    w, v = TensorType(dtype, (False,))(), TensorType(dtype, (False, False))()
-    builder.emit(vm.Eigh(lower), [builder.converted(x, dtype) for x in (a, b)], [builder.cell(w), builder.cell(v)])
-    ga = tensor.dot(v * gw, v.T)
-    gb = -tensor.dot(v * (gw * w), v.T)
-    emit_expressions(builder, [w, v, gw], [_folded(ga, lower), _folded(gb, lower)], node.outputs)
+    w, rows = TensorType(dtype, (False,))(), TensorType(dtype, (False, False))()
+    builder.emit(vm.Eigh(lower), [builder.converted(x, dtype) for x in (a, b)], [builder.cell(w), builder.cell(rows)])
+    v = rows.T
+    ga = tensor.dot(v * gw, rows)
+    gb = -tensor.dot(v * (gw * w), rows)
+    emit_expressions(builder, [w, rows, gw], [_folded(ga, lower), _folded(gb, lower)], node.outputs)
 
 
 @lowers(CholeskyGrad)

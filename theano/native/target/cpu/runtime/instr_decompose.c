@@ -21,7 +21,7 @@ static int eigh_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     f->work = 20 * thn_cubic_work(a);
     THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), &n));
-    return ins->nout > 1 ? thn_alloc_columns(f, THN_OUT(f, ins, 1), n, n) : 0;
+    return ins->nout > 1 ? thn_out_alloc(f, THN_OUT(f, ins, 1), a->dims) : 0;
 }
 
 static int eigh_execute(ThnFrame *f, const ThnInstr *ins)
@@ -38,12 +38,10 @@ static int eigh_execute(ThnFrame *f, const ThnInstr *ins)
     THN_POOLED char *copy = thn_linalg_room(f, vectors ? 0 : bytes), *second = thn_linalg_room(f, b ? bytes : 0);
     const char *const job = vectors ? "V" : "N", *const uplo = e->lower ? "L" : "U";
     const int64_t kind = 1;
-    THN_COLUMNS v = {copy, NULL, NULL};
     int64_t info;
     THN_NEED(copy && second);
-    THN_TRY(vectors ? thn_columns_open(f, &v, THN_OUT(f, ins, 1)) : 0);
-    const ThnDense x = thn_dense(v.data, n, n), y = thn_dense(second, n, n);
-    thn_copy_columns(a, v.data);
+    const ThnDense x = thn_dense(vectors ? THN_OUT(f, ins, 1)->data : copy, n, n), y = thn_dense(second, n, n);
+    thn_copy_columns(a, x.data);
     THN_HELD held = thn_hold_for(a);
     if (b) {
         thn_copy_columns(b, second);
@@ -63,7 +61,7 @@ static int eig_prepare(ThnFrame *f, const ThnInstr *ins)
     const npy_intp n = a->dims[0];
     THN_TRY(thn_require_square(f, a, thn_LinAlgError, NUMPY_SQUARE));
     f->work = 50 * thn_cubic_work(a);
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), &n) < 0 ? -1 : thn_alloc_columns(f, THN_OUT(f, ins, 1), n, n);
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), &n) < 0 ? -1 : thn_out_alloc(f, THN_OUT(f, ins, 1), a->dims);
 }
 
 static int eig_execute(ThnFrame *f, const ThnInstr *ins)
@@ -77,13 +75,11 @@ static int eig_execute(ThnFrame *f, const ThnInstr *ins)
     THN_FAIL_IF(f, !thn_all_finite(a), thn_LinAlgError, "Array must not contain infs or NaNs");
     THN_POOLED char *copy = thn_linalg_room(f, n * n * item), *values = thn_linalg_room(f, 2 * n * item);
     int is_complex = 0;
-    THN_COLUMNS v = {0};
     THN_NEED(copy && values);
-    THN_TRY(thn_columns_open(f, &v, THN_OUT(f, ins, 1)));
     thn_copy_columns(a, copy);
     THN_HELD held = thn_hold_for(a);
     /* Real types have the imaginary parts behind the real ones, and no workspace of real numbers. */
-    const ThnDense x = thn_dense(copy, n, n), y = thn_dense(v.data, n, n), none = thn_dense(NULL, 1, 1);
+    const ThnDense x = thn_dense(copy, n, n), y = thn_dense(THN_OUT(f, ins, 1)->data, n, n), none = thn_dense(NULL, 1, 1);
     const int64_t sizes[THN_SPACES] = {[THN_REAL_SPACE] = 2 * n};
     const int64_t info =
         letter < THN_C ? THN_LAPACK(GEEV, letter, NULL, "N", "V", &x.rows, THN_AND_LD(x), values, values + n * item, THN_AND_LD(none),
@@ -178,7 +174,8 @@ static int qr_prepare(ThnFrame *f, const ThnInstr *ins)
     if (mode == THN_QrMode_R) {
         return thn_out_alloc(f, first, r);
     }
-    return thn_alloc_columns(f, first, m, rows) < 0 ? -1 : thn_out_alloc(f, second, r);
+    const npy_intp q[2] = {rows, m};
+    return thn_out_alloc(f, first, q) < 0 ? -1 : thn_out_alloc(f, second, r);
 }
 
 /* Row-major upper triangle of the column-major factors. */
@@ -217,9 +214,7 @@ static int qr_execute(ThnFrame *f, const ThnInstr *ins)
         copy_r(factors.data, m, mode == THN_QrMode_R ? first : second);
     }
     if (info == 0 && (mode == THN_QrMode_REDUCED || mode == THN_QrMode_COMPLETE)) {
-        THN_COLUMNS columns = {0};
-        THN_TRY(thn_columns_open(f, &columns, first));
-        const ThnDense q = thn_dense(columns.data, m, first->dims[1]);
+        const ThnDense q = thn_dense(first->data, m, first->dims[0]);
         memcpy(q.data, factors.data, (size_t)(m * k * item));
         info = THN_LAPACK(ORGQR, letter, NULL, &q.rows, &q.cols, &k, THN_AND_LD(q), tau, THN_WORK, THN_INFO);
     }
