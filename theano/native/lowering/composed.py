@@ -10,7 +10,8 @@ from theano.native import instructions as vm
 from theano.native.program import CannotLower, ProgramBuilder, find_lowering
 
 
-def emit_expressions(builder: ProgramBuilder, inputs: Sequence[Variable], results: Sequence[Any], outputs: Sequence[Variable]) -> None:
+def emit_expressions(builder: ProgramBuilder, inputs: Sequence[Variable], results: Sequence[Any],
+                     outputs: Sequence[Variable]) -> None:
     """Compute outputs of a node by expressions of variables that have cells."""
     pairs = list(zip(results, outputs, strict=True))
     for result, out in pairs:

@@ -36,7 +36,7 @@ def _lapack_dtype(*inputs: Variable) -> str:
 
 def _emit(builder: ProgramBuilder, node: Apply, instruction: vm.Instruction, inputs: Sequence[Variable] | None = None,
           turned: int | None = None) -> None:
-    """Emit an instruction whose inputs are converted to their common floating point dtype; of output `turned` it makes the transpose."""
+    """Emit an instruction over inputs of their common floating point dtype; it makes the transpose of output `turned`."""
     inputs = node.inputs if inputs is None else inputs
     dtype = _lapack_dtype(*inputs)
     outs = [builder.cell(v) for v in node.outputs]

@@ -3,6 +3,8 @@
 #include "blas.h"
 #include "copy.h"
 #include "lapack.h"
+#include "processor.h"
+#include "row_product.h"
 #include "target.h"
 #include "threads.h"
 
@@ -12,6 +14,7 @@
 typedef struct {
     const ThnCell *x, *y, *w, *out, *alpha;
     npy_intp batch, nx, ny, per_task;
+    ThnRowProduct small; /* what a dot product of a small block is done by */
     const int64_t *ix, *iy; /* which blocks, (batch, nx) and (batch, ny) */
 } Job;
 
@@ -34,16 +37,63 @@ static int dot_some(void *ctx, npy_intp begin, npy_intp end)
 {
     const Job *j = ctx;
     const int typenum = j->out->typenum;
+    const void *const one = thn_unit(thn_lapack_letter(typenum), 1);
+    ThnRowProduct product = j->small;
     int failed = 0;
     for (npy_intp i = begin; i < end; i++) {
         const npy_intp n = i / j->ny, b = i % j->ny;
         const ThnMatrix out = vector_of(j->out, n, b);
         for (npy_intp a = 0; a < j->nx; a++) {
             const ThnMatrix block = block_of(j, n, a, b), x = vector_of(j->x, n, a), turned = thn_transposed(&block);
-            failed |= thn_matmul(typenum, &turned, &x, &out, NULL, thn_unit(thn_lapack_letter(typenum), 1));
+            if (product.run) {
+                product.x = x.data;
+                product.z = product.y = out.data;
+                product.b.data = block.data;
+                product.run(&product);
+            } else {
+                failed |= thn_matmul(typenum, &turned, &x, &out, NULL, one);
+            }
         }
     }
     return failed;
+}
+
+/* w += alpha * x y^T */
+#define DEFINE_OUTER(NAME, T, TARGET)                                                                              \
+    TARGET static void NAME(const ThnMatrix *w, const ThnMatrix *x, const ThnMatrix *y, const void *alpha)         \
+    {                                                                                                              \
+        const int dense = w->col_stride == (npy_intp)sizeof(T) && y->row_stride == (npy_intp)sizeof(T);            \
+        const npy_intp n = w->cols;                                                                                \
+        for (npy_intp k = 0; k < w->rows; k++) {                                                                   \
+            const T by = *(const T *)alpha * *(const T *)(x->data + k * x->row_stride), *from = (const T *)y->data;\
+            char *row = w->data + k * w->row_stride;                                                               \
+            T *restrict to = (T *)row;                                                                             \
+            for (npy_intp l = 0; dense && l < n; l++) {                                                            \
+                to[l] += by * from[l];                                                                             \
+            }                                                                                                      \
+            for (npy_intp l = 0; !dense && l < n; l++) {                                                           \
+                *(T *)(row + l * w->col_stride) += by * *(const T *)(y->data + l * y->row_stride);                 \
+            }                                                                                                      \
+        }                                                                                                          \
+    }
+
+typedef void (*Outer)(const ThnMatrix *w, const ThnMatrix *x, const ThnMatrix *y, const void *alpha);
+
+DEFINE_OUTER(outer_f4, float, )
+DEFINE_OUTER(outer_f8, double, )
+#ifdef THN_AVX2
+DEFINE_OUTER(wide_f4, float, THN_AVX2)
+DEFINE_OUTER(wide_f8, double, THN_AVX2)
+#endif
+
+static Outer outer_of(int typenum)
+{
+#ifdef THN_AVX2
+    if (thn_has_avx2()) {
+        return typenum == NPY_FLOAT ? wide_f4 : wide_f8;
+    }
+#endif
+    return typenum == NPY_FLOAT ? outer_f4 : outer_f8;
 }
 
 /* w[ix, iy] += alpha * outer(x[n, a], y[n, b]) for some shares of the first axis' blocks: all that is added to a block comes in one
@@ -51,16 +101,16 @@ static int dot_some(void *ctx, npy_intp begin, npy_intp end)
 static int outer_some(void *ctx, npy_intp share, npy_intp end)
 {
     const Job *j = ctx;
-    int failed = 0;
+    const Outer outer = outer_of(j->out->typenum);
     for (npy_intp i = 0; i < j->batch * j->nx; i++) {
         const int own = j->ix[i] % SHARES >= share && j->ix[i] % SHARES < end;
         for (npy_intp b = 0; b < j->ny && own; b++) {
             const ThnMatrix block = block_of(j, i / j->nx, i % j->nx, b), x = vector_of(j->x, i / j->nx, i % j->nx);
             const ThnMatrix y = vector_of(j->y, i / j->nx, b);
-            failed |= thn_ger(j->out->typenum, &block, &x, &y, j->alpha->data);
+            outer(&block, &x, &y, j->alpha->data);
         }
     }
-    return failed;
+    return 0;
 }
 
 /* ---- operands: o, W, h, indices of h, indices of o; or o, x, y, indices of x, indices of y, alpha */
@@ -127,13 +177,7 @@ static Job *begin(ThnFrame *f, const ThnInstr *ins, int w, int x, int y)
     return j;
 }
 
-static int run(ThnFrame *f, Job *j, npy_intp n, npy_intp length, thn_range_fn some)
-{
-    THN_HELD held = thn_blas_hold();
-    return thn_parallel_ranges(n, length, some, j) < 0 ? thn_error(f, PyExc_MemoryError, "out of memory for copies of blocks") : 0;
-}
-
-static int blocks_check(ThnProgram *Py_UNUSED(p), ThnInstr *Py_UNUSED(ins))
+static int block_dot_check(ThnProgram *Py_UNUSED(p), ThnInstr *Py_UNUSED(ins))
 {
     return thn_blas_ready();
 }
@@ -146,7 +190,12 @@ static int block_dot_prepare(ThnFrame *f, const ThnInstr *ins)
 static int block_dot_execute(ThnFrame *f, const ThnInstr *ins)
 {
     Job *j = begin(f, ins, 1, 2, 0);
-    return run(f, j, j->batch * j->ny, j->per_task, dot_some);
+    const ThnMatrix w = {NULL, j->w->dims[2], j->w->dims[3], j->w->strides[2], j->w->strides[3]};
+    const npy_intp step = j->out->strides[2];
+    thn_row_product_call(&j->small, j->out->typenum, j->x->strides[2], &w, step, step, NULL, thn_unit(thn_lapack_letter(j->out->typenum), 1));
+    THN_HELD held = thn_blas_hold();
+    const int r = thn_parallel_ranges(j->batch * j->ny, j->per_task, dot_some, j);
+    return r < 0 ? thn_error(f, PyExc_MemoryError, "out of memory for copies of blocks") : 0;
 }
 
 static int block_outer_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -158,8 +207,8 @@ static int block_outer_execute(ThnFrame *f, const ThnInstr *ins)
 {
     Job *j = begin(f, ins, 0, 1, 2);
     j->alpha = THN_IN(f, ins, 5);
-    return run(f, j, SHARES, 1, outer_some);
+    return thn_parallel_ranges(SHARES, 1, outer_some, j);
 }
 
-THN_INSTRUCTION(block_dot, blocks_check, block_dot_prepare, block_dot_execute)
-THN_INSTRUCTION(block_outer, blocks_check, block_outer_prepare, block_outer_execute)
+THN_INSTRUCTION(block_dot, block_dot_check, block_dot_prepare, block_dot_execute)
+THN_INSTRUCTION(block_outer, NULL, block_outer_prepare, block_outer_execute)

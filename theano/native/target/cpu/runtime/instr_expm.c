@@ -43,12 +43,16 @@ static void product(Space *s, Matrix a, Matrix b, Matrix c, int add)
 /* The largest sum of magnitudes of a column, times `scale` and the numbers of `v`, where there are some; the sums are kept in `sums`. */
 static double largest_sum(const Space *s, Matrix a, double scale, const double *v, double *sums)
 {
+    static const double one = 1;
+    const npy_intp step = v ? 1 : 0;
     double largest = 0;
+    v = v ? v : &one;
     for (npy_intp j = 0; j < s->n; j++) {
         double sum = 0;
         for (npy_intp i = 0; i < s->n; i++, a += s->parts) {
-            sum += (s->parts > 1 ? hypot(a[0], a[1]) : fabs(a[0])) * scale * (v ? v[i] : 1);
+            sum += (s->parts > 1 ? hypot(a[0], a[1]) : fabs(a[0])) * v[i * step];
         }
+        sum *= scale;
         if (sums) {
             sums[j] = sum;
         }
@@ -104,11 +108,9 @@ static void combine(const Space *s, Matrix out, int terms, const double *weights
     }
 }
 
-/* The even part of a numerator, or A^-1 times its odd part; powers: A, A^2, A^4, A^6, A^8. */
-static void part_of(Space *s, int m, int odd, Matrix const *powers, Matrix out, Matrix work)
+/* The even part of a numerator of coefficients b, or A^-1 times its odd part; powers: A, A^2, A^4, A^6, A^8. */
+static void part_of(Space *s, int m, const double *b, int odd, Matrix const *powers, Matrix out, Matrix work)
 {
-    double b[MOST_DEGREE + 1];
-    coefficients(m, b);
     combine(s, out, m == 13 ? 3 : (m - 1) / 2, b + 2 + odd, powers);
     for (npy_intp i = 0; i < s->n; i++) {
         out[i * (s->n + 1) * s->parts] += b[odd];
@@ -222,6 +224,7 @@ static Matrix exponential(Space *s, Matrix *m, int64_t *pivots, double *vector, 
     Matrix spare = m[5], u = m[6], v = m[7], q = m[8];
     const int is_plain = s->all == s->count, filled = is_plain ? sides(s, m[0], 0) : BEFORE | AFTER;
     const double norm = norm1(s, m[0]);
+    double b[MOST_DEGREE + 1];
     int degree = 13, squarings = 0;
     if (!isfinite(norm)) {
         for (npy_intp i = 0; i < s->all; i++) {
@@ -238,15 +241,17 @@ static Matrix exponential(Space *s, Matrix *m, int64_t *pivots, double *vector, 
     } else {
         squarings = halvings(norm, 4.74);
     }
+    const double part = ldexp(1, -squarings);
     for (npy_intp i = 0; squarings && i < s->all; i++) {
-        m[0][i] = ldexp(m[0][i], -squarings);
+        m[0][i] *= part;
     }
     if (squarings || !is_plain) { /* powers of a large matrix may have overflown */
         low_powers(s, m);
     }
-    part_of(s, degree, 1, m, spare, q);
+    coefficients(degree, b);
+    part_of(s, degree, b, 1, m, spare, q);
     product(s, m[0], spare, u, 0);
-    part_of(s, degree, 0, m, v, q);
+    part_of(s, degree, b, 0, m, v, q);
     *info = quotient(s, u, v, q, pivots);
     for (int k = 0; k < squarings && *info == 0; k++) {
         Matrix from = v;

@@ -155,6 +155,17 @@ static int gather_some(void *ctx, npy_intp begin, npy_intp end)
     return 0;
 }
 
+#define DEFINE_ADD(T)                                                                                    \
+    static inline void add_##T(npy_intp n, char *to, npy_intp to_step, const char *from, npy_intp step)  \
+    {                                                                                                    \
+        for (; n > 0; n--, to += to_step, from += step) {                                                \
+            *(T *)to += *(const T *)from;                                                                \
+        }                                                                                                \
+    }
+
+DEFINE_ADD(float)
+DEFINE_ADD(double)
+
 /* Each pixel of an image is the sum over the windows, which are all within it. */
 static int sum_some(void *ctx, npy_intp begin, npy_intp end)
 {
@@ -162,19 +173,21 @@ static int sum_some(void *ctx, npy_intp begin, npy_intp end)
     const Axis *r = &j->rows, *c = &j->columns;
     const npy_intp item = j->images->itemsize, below = c->size * item, bytes = c->length * item, step = c->step * item;
     const npy_intp next = r->length * bytes;
+    const int overlap = step < bytes;
     const ThnInner add = thn_add_inner(j->images->typenum);
     for (npy_intp image = begin; image < end; image++) {
         char *out = j->images->data + image * r->size * below;
         memset(out, 0, (size_t)(r->size * below));
-        for (npy_intp k = 0; k < r->count * r->length; k++) {
-            char *line = out + (k / r->length * r->step + k % r->length) * below;
-            const char *p = j->neighbours + (image * r->count + k / r->length) * c->count * next + k % r->length * bytes;
-            /* Where they overlap, one pixel of all windows after another: no sum waits for the last. */
-            for (npy_intp i = 0; i < (step < bytes ? c->length : c->count); i++) {
-                if (step < bytes) {
-                    add(c->count, line + i * item, step, p + i * item, next);
-                } else {
-                    add(c->length, line + i * step, item, p + i * next, item);
+        const char *p = j->neighbours + image * r->count * c->count * next;
+        for (npy_intp a = 0; a < r->count; a++, p += c->count * next - r->length * bytes) {
+            for (npy_intp k = 0; k < r->length; k++, p += bytes) {
+                char *line = out + (a * r->step + k) * below;
+                /* Where they overlap, one pixel of all windows after another: no sum waits for the last. */
+                for (npy_intp i = 0; overlap && i < c->length; i++) {
+                    (item == 4 ? add_float : add_double)(c->count, line + i * item, step, p + i * item, next);
+                }
+                for (npy_intp b = 0; !overlap && b < c->count; b++) {
+                    add(c->length, line + b * step, item, p + b * next, item);
                 }
             }
         }
