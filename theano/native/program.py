@@ -239,7 +239,7 @@ class ProgramBuilder:
         return self.emit(vm.Kernel(PendingKernel(self.kernel_number(kernel))), ins, outs)
 
     def emit_expressions(self, node: Apply, inputs: Iterable[Variable], results: Sequence[Variable]) -> None:
-        """Let the outputs of a node be expressions of variables that have cells.
+        """Let the first outputs of a node be expressions of variables that have cells.
 
         Raises
         ------
@@ -247,7 +247,7 @@ class ProgramBuilder:
             A part of them has no native form.
         """
         order = io_toposort(inputs, results)
-        for result, out in zip(results, node.outputs, strict=True):
+        for result, out in zip(results, node.outputs):
             # A view has no memory of its own, which a later instruction may overwrite.
             if result.type == out.type and result.owner in order and not getattr(result.owner.op, "view_map", None):
                 self.of_variable[result] = self.cell(out)
@@ -256,7 +256,7 @@ class ProgramBuilder:
             if lowering is None:
                 raise CannotLower(f"{part.op} is not native")
             lowering(self, part)
-        for result, out in zip(results, node.outputs, strict=True):
+        for result, out in zip(results, node.outputs):
             if self.cell(result) != self.cell(out):
                 copy = vm.Copy() if result.type.dtype == out.type.dtype else vm.CastCopy()
                 self.emit(copy, [self.cell(result)], [self.cell(out)])

@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable, Iterable
 from copy import deepcopy
 from functools import reduce
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -120,6 +120,40 @@ class RandomStateType(gof.type.SingletonType):
 random_state_type = RandomStateType()
 
 
+class _Drawing(NamedTuple):
+    """Draws samples of one dtype and rank.
+
+    Parameters
+    ----------
+    draw
+        A method of ``RandomState``, or a function like one.
+    dtype, ndim
+        Of the samples.
+    ndim_added
+        Dimensions of a single draw.
+    """
+
+    draw: Callable[..., Any]
+    dtype: str
+    ndim: int
+    ndim_added: int
+
+    def __call__(self, state: Any, shape: Any, *args: Any) -> np.ndarray:
+        size = tuple(int(n) for n in shape) if len(shape) else None
+        if size is not None and self.ndim != len(size) + self.ndim_added:
+            raise ValueError(
+                f"Shape mismatch: self.outtype.ndim ({self.ndim}) != len(shape) ({len(size)}) + "
+                f"self.ndim_added ({self.ndim_added})"
+            )
+        sample = np.asarray(self.draw(state, *args, size), dtype=self.dtype)
+        if size is None and sample.ndim < self.ndim:
+            # NumPy returns a scalar where all arguments have one element.
+            sample = sample.reshape((1,) * (self.ndim - sample.ndim) + sample.shape)
+        if sample.ndim != self.ndim:
+            raise ValueError(f"The sample should have dimension {self.ndim}, it has shape {sample.shape}")
+        return sample
+
+
 class RandomFunction(Op):
     """Draw from a RandomState; the outputs are the new state and the sample.
 
@@ -190,6 +224,12 @@ class RandomFunction(Op):
         arguments = [tensor.as_tensor_variable(a) for a in args]
         return Apply(self, [r, shape_variable, *arguments], [r.type(), self.outtype()])
 
+    @property
+    def drawing(self) -> _Drawing:
+        """What draws the samples."""
+        draw = getattr(np.random.RandomState, self.fn) if isinstance(self.fn, str) else self.fn
+        return _Drawing(draw, self.outtype.dtype, self.outtype.ndim, self.ndim_added)
+
     def infer_shape(self, node: Apply, input_shapes: list[Any]) -> list[Any]:
         shape = node.inputs[1]
         automatic = len(getattr(shape, "data", [0])) == 0
@@ -200,24 +240,9 @@ class RandomFunction(Op):
         return [None, [shape[i] for i in range(node.outputs[1].ndim)]]
 
     def perform(self, node: Apply, inputs: list[Any], output_storage: list[list[Any]]) -> None:
-        r, shape, *args = inputs
-        size = tuple(int(n) for n in shape) if len(shape) else None
-        if size is not None and self.outtype.ndim != len(size) + self.ndim_added:
-            raise ValueError(
-                f"Shape mismatch: self.outtype.ndim ({self.outtype.ndim}) != len(shape) ({len(size)}) + "
-                f"self.ndim_added ({self.ndim_added})"
-            )
-        if not self.inplace:
-            r = deepcopy(r)
-        output_storage[0][0] = r
-        draw = getattr(np.random.RandomState, self.fn) if isinstance(self.fn, str) else self.fn
-        sample = np.asarray(draw(r, *args, size), dtype=self.outtype.dtype)
-        if size is None and sample.ndim < self.outtype.ndim:
-            # NumPy returns a scalar where all arguments have one element.
-            sample = sample.reshape((1,) * (self.outtype.ndim - sample.ndim) + sample.shape)
-        if sample.ndim != self.outtype.ndim:
-            raise ValueError(f"The sample should have dimension {self.outtype.ndim}, it has shape {sample.shape}")
-        output_storage[1][0] = sample
+        r, *given = inputs
+        output_storage[0][0] = r = r if self.inplace else deepcopy(r)
+        output_storage[1][0] = self.drawing(r, *given)
 
     def grad(self, inputs: list[Variable], output_grads: list[Variable]) -> list[Variable]:
         comment = "No gradient defined through raw random numbers op"

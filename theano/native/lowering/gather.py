@@ -124,8 +124,11 @@ def lower_advanced_subtensor(builder: ProgramBuilder, node: Apply) -> None:
     x, *entries = node.inputs
     if not is_tensor_like(x.type):
         raise CannotLower("elements of a value that is not an array")
-    if len(entries) == 1 and is_tensor_like(entries[0].type) and entries[0].type.dtype == "bool" and entries[0].type.ndim:
-        builder.emit(vm.Masked(), [builder.cell(x), builder.cell(entries[0])], [builder.cell(node.outputs[0])])
+    mask = entries[0].type if len(entries) == 1 else None
+    if mask is not None and is_tensor_like(mask) and mask.dtype == "bool" and mask.ndim == x.type.ndim > 0:
+        dense = builder.temporary(x.type.dtype, x.type.broadcastable)
+        builder.emit(vm.Contiguous(), [builder.cell(x)], [dense])
+        builder.emit(vm.Masked(), [dense, builder.cell(entries[0])], [builder.cell(node.outputs[0])])
         return
     index = _ArrayIndex(builder, x, entries)
     source = index.slice_of(builder.cell(x), x.type.dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from theano.native import instructions as vm
 from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers, lowers_to
 from theano.tensor import nlinalg
 from theano.tensor.decompositions import SVD, Eig, Eigh, EighGrad, QRFull, QRIncomplete
+from theano.tensor.elemwise import MaxOrMinusInfinity
 from theano.tensor.matrix_types import float_dtype_of
 from theano.tensor.nlinalg import Det, MatrixInverse, MatrixPinv
 from theano.tensor.rewriting.terms import product_of
@@ -32,53 +34,76 @@ def _lapack_dtype(*inputs: Variable) -> str:
     return dtype
 
 
-def _emit(builder: ProgramBuilder, node: Apply, instruction: vm.Instruction) -> None:
-    """Emit an instruction whose inputs, those that are given, are converted to their common floating point dtype."""
+def _emit(builder: ProgramBuilder, node: Apply, instruction: vm.Instruction, turned: int | None = None) -> None:
+    """Emit an instruction whose inputs, those that are given, are converted to their common floating point dtype.
+
+    It makes the transpose of output `turned`.
+    """
     inputs = [v for v in node.inputs if not isinstance(v.type, NoneTypeT)]
     dtype = _lapack_dtype(*inputs)
-    builder.emit(instruction, [builder.converted(v, dtype) for v in inputs], map(builder.cell, node.outputs))
+    outs = [builder.cell(v) for v in node.outputs]
+    made = [builder.temporary(v.type.dtype, v.type.broadcastable[::-1]) if i == turned else out
+            for i, (v, out) in enumerate(zip(node.outputs, outs, strict=True))]  # fmt: skip
+    builder.emit(instruction, [builder.converted(v, dtype) for v in inputs], made)
+    if turned is not None and turned < len(outs):
+        builder.emit(vm.Dimshuffle((1, 0)), made[turned : turned + 1], outs[turned : turned + 1])
 
 
 class _NumpySolve(Solve):
     """A general system with the errors of ``numpy.linalg.solve``."""
 
 
+lowers_to({nlinalg.AllocDiag: lambda op: vm.DiagonalMatrix(0)})
 lowers_to({
-    Cholesky: lambda op: vm.Cholesky(bool(op.lower), op.on_error == "nan"),
     MatrixInverse: lambda op: vm.Inverse(),
-    MatrixPinv: lambda op: vm.Pinv(),
     Det: lambda op: vm.Det(),
-    Eigh: lambda op: vm.Eigh(op.UPLO == "L"),
     Eigvalsh: lambda op: vm.Eigh(bool(op.lower)),
-    Eig: lambda op: vm.Eig(),
     SVD: lambda op: vm.Svd(bool(op.full_matrices)),
-    # Structures without a routine of their own are general ones.
-    Solve: lambda op: vm.Solve(getattr(vm.Structure, op.A_structure.upper(), vm.Structure.GENERAL), bool(op.lower), False),
     _NumpySolve: lambda op: vm.Solve(vm.Structure.GENERAL, False, True),
 }, _emit)  # fmt: skip
-lowers_to(
-    dict.fromkeys((QRFull, QRIncomplete), lambda op: vm.Qr(vm.QrMode[op.mode.upper()])),
-    _emit,
-    where=("the mode is known", lambda node: node.op.mode.upper() in vm.QrMode.__members__),
-)
-lowers_to({nlinalg.AllocDiag: lambda op: vm.DiagonalMatrix(0)})
+lowers_to({Eigh: lambda op: vm.Eigh(op.UPLO == "L"), Eig: lambda op: vm.Eig()}, functools.partial(_emit, turned=1))
+
+
+@lowers(Cholesky)
+def lower_cholesky(builder: ProgramBuilder, node: Apply) -> None:
+    lower = bool(node.op.lower)
+    _emit(builder, node, vm.Cholesky(lower, node.op.on_error == "nan"), turned=0 if lower else None)
+
+
+@lowers(MatrixPinv)
+def lower_pinv(builder: ProgramBuilder, node: Apply) -> None:
+    """v s^-1 u^H of the singular values above 1e-15 times the largest."""
+    _lapack_dtype(*node.inputs)
+    u, s, v = SVD(full_matrices=False)(node.inputs[0])
+    inverses = tensor.switch(s > 1e-15 * MaxOrMinusInfinity()(s), 1 / s, 0).astype(s.dtype)
+    builder.emit_expressions(node, node.inputs, [tensor.dot(v.T.conj() * inverses, u.T.conj())])
+
+
+@lowers(Solve)
+def lower_solve(builder: ProgramBuilder, node: Apply) -> None:
+    """Structures without a routine of their own are general ones."""
+    structure = getattr(vm.Structure, node.op.A_structure.upper(), vm.Structure.GENERAL)
+    turned = 0 if structure == vm.Structure.SYMMETRIC and node.inputs[1].type.ndim == 2 else None
+    _emit(builder, node, vm.Solve(structure, bool(node.op.lower), False), turned)
 
 
 @lowers(nlinalg.lstsq)
 def lower_lstsq(builder: ProgramBuilder, node: Apply) -> None:
-    """How many residuals there are depends on the rank, which an instruction of their own waits for."""
+    """Below a solution there is what is left of the right hand side: residuals, where it is the only one."""
     x, y, rcond = node.inputs
-    solution, residuals, rank, values = node.outputs
     dtype = _lapack_dtype(x, y)
     if dtype.startswith("complex") or x.type.ndim != 2 or y.type.ndim not in (1, 2) or rcond.type.ndim:
         raise CannotLower("complex numbers, or a limit that is an array")
     cells = [builder.converted(x, dtype), builder.converted(y, dtype), builder.converted(rcond, "float64")]
-    columns, sums = builder.temporary(dtype, (False, False)), builder.temporary(dtype, (False,))
-    found = columns if y.type.ndim == 1 else builder.cell(solution)
-    builder.emit(vm.Lstsq(), cells, [found, sums, builder.cell(rank), builder.cell(values)])
-    if y.type.ndim == 1:
-        builder.flattened(columns, builder.cell(solution))
-    builder.emit(vm.Residuals(), [sums, builder.cell(rank), cells[0]], [builder.cell(residuals)])
+    columns, rank = TensorType(dtype, (False, False))(), node.outputs[2]
+    builder.emit(vm.Lstsq(), cells, [builder.cell(v) for v in (columns, *node.outputs[2:])])
+    rows, n = Shape_i(0)(x), Shape_i(1)(x)
+    count = Shape_i(1)(y) if y.type.ndim == 2 else tensor.constant(1, dtype="int64")
+    solution = columns[:count, :n].T if y.type.ndim == 2 else columns[0, :n]
+    sums = tensor.sqr(columns[:count, n:].astype("float64")).sum(axis=1).astype(dtype)
+    unique = tensor.and_(tensor.eq(rank, n), rows > n)
+    residuals = sums[: tensor.switch(unique, count, 0)]
+    builder.emit_expressions(node, [x, y, columns, rank], [solution, residuals])
 
 
 @lowers(Expm, ExpmGrad)
@@ -96,6 +121,14 @@ def lower_expm(builder: ProgramBuilder, node: Apply) -> None:
         builder.emit(vm.Expm(), cells, [wide])
     if out.type.dtype != dtype:
         builder.emit(vm.CastCopy(), [wide], [builder.cell(out)])
+
+
+@lowers(QRFull, QRIncomplete)
+def lower_qr(builder: ProgramBuilder, node: Apply) -> None:
+    mode = node.op.mode.upper()
+    if mode not in vm.QrMode.__members__:
+        raise CannotLower("a mode that is not known")
+    _emit(builder, node, vm.Qr(vm.QrMode[mode]), turned=0 if mode in ("REDUCED", "COMPLETE") else None)
 
 
 def _folded(g: Any, lower: bool) -> Any:
@@ -127,11 +160,12 @@ def lower_eigvalsh_grad(builder: ProgramBuilder, node: Apply) -> None:
     lower, dtype = bool(node.op.lower), float_dtype_of(a, b)
     if dtype not in ("float32", "float64") or not available():
         raise CannotLower("LAPACK has no such routine")
-    w, v = TensorType(dtype, (False,))(), TensorType(dtype, (False, False))()
-    builder.emit(vm.Eigh(lower), [builder.converted(x, dtype) for x in (a, b)], [builder.cell(w), builder.cell(v)])
-    ga = tensor.dot(v * gw, v.T)
-    gb = -tensor.dot(v * (gw * w), v.T)
-    builder.emit_expressions(node, [w, v, gw], [_folded(ga, lower), _folded(gb, lower)])
+    w, rows = TensorType(dtype, (False,))(), TensorType(dtype, (False, False))()
+    builder.emit(vm.Eigh(lower), [builder.converted(x, dtype) for x in (a, b)], [builder.cell(w), builder.cell(rows)])
+    v = rows.T
+    ga = tensor.dot(v * gw, rows)
+    gb = -tensor.dot(v * (gw * w), rows)
+    builder.emit_expressions(node, [w, rows, gw], [_folded(ga, lower), _folded(gb, lower)])
 
 
 @lowers(CholeskyGrad)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from theano import scalar, tensor
 from theano.gof.graph import Apply
 from theano.native import instructions as vm
 from theano.native.program import OF_ARRAYS, CannotLower, ProgramBuilder, lowers, lowers_to
 from theano.tensor.choosing import PermuteRowElements
+from theano.tensor.elemwise import Elemwise
 from theano.tensor.extra_ops import (
     CountLength,
     CpuContiguous,
@@ -15,6 +17,7 @@ from theano.tensor.extra_ops import (
     UnravelIndex,
 )
 from theano.tensor.math import integer_dtypes
+from theano.tensor.shapes import Shape_i
 
 lowers_to({CpuContiguous: lambda op: vm.Contiguous()}, where=OF_ARRAYS)
 lowers_to(
@@ -61,9 +64,21 @@ def lower_repeat(builder: ProgramBuilder, node: Apply) -> None:
 
 @lowers(Unique)
 def lower_unique(builder: ProgramBuilder, node: Apply) -> None:
+    """The first element of each run of equal ones, in order. NaN comes last, and differs from none before that is NaN."""
     op, x = node.op, node.inputs[0]
     if x.type.dtype.startswith("complex") or (op.axis is not None and x.type.ndim > 1):
         raise CannotLower("distinct complex numbers or slices")
-    cell = builder.cell(x) if x.type.ndim == 1 else builder.flattened(builder.cell(x))
-    unique = vm.Unique(bool(op.return_index), bool(op.return_inverse), bool(op.return_counts))
-    builder.emit(unique, [cell], map(builder.cell, node.outputs))
+    vector = x if x.type.ndim == 1 else x.flatten()
+    order = tensor.argsort(vector)
+    ordered = vector[order] if op.return_index or op.return_inverse else tensor.sort(vector)
+    before, after = (scalar.get_scalar_type(x.type.dtype)() for _ in range(2))
+    differs = Elemwise(scalar.Composite([before, after], [scalar.and_(scalar.neq(before, after), scalar.eq(before, before))]))
+    first = tensor.join(0, tensor.ones_like(ordered[:1], dtype="bool"), differs(ordered[:-1], ordered[1:]))
+    results = [ordered[first]]
+    if op.return_index:
+        results.append(order[first])
+    if op.return_inverse:
+        results.append(tensor.set_subtensor(order.zeros_like()[order], tensor.cumsum(first) - 1))
+    if op.return_counts:
+        results.append(tensor.diff(tensor.join(0, first.nonzero()[0], Shape_i(0)(vector).dimshuffle("x"))))
+    builder.emit_expressions(node, node.inputs, results)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import numpy as np
-
 from theano.gof.graph import Apply
 from theano.native import instructions as vm
 from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers, lowers_to
@@ -60,7 +58,6 @@ def lower_random_function(builder: ProgramBuilder, node: Apply) -> None:
     op = node.op
     _state, size, *parameters = node.inputs
     kind = _drawn_natively().get(op.fn, vm.Distribution.OTHER)
-    function = getattr(np.random.RandomState, op.fn) if isinstance(op.fn, str) else op.fn
     if not isinstance(op.fn, str) and getattr(op.fn, "__module__", None) != raw_random.__name__:
         raise CannotLower("a function of the user's")
     if not all(is_tensor_like(v.type) for v in (*parameters, node.outputs[1])):
@@ -70,4 +67,4 @@ def lower_random_function(builder: ProgramBuilder, node: Apply) -> None:
     # What a method draws has the dimensions of its size, but for permutations, which add one.
     if (len(parameters), op.ndim_added) != ((1, 1) if kind == vm.Distribution.PERMUTATION else (2, 0)):
         kind = vm.Distribution.OTHER
-    builder.emit_for(node, vm.Draw(bool(op.inplace), kind, op.ndim_added, function, copy.deepcopy))
+    builder.emit_for(node, vm.Draw(bool(op.inplace), kind, op.ndim_added, op.drawing, copy.deepcopy))

@@ -1,4 +1,4 @@
-/* The arithmetic of the CTC loss, for one set of machine instructions: included by instr_ctc.c once for each, with TARGET, the
+/* The CTC loss of a sequence, for one set of machine instructions: included by instr_ctc.c once for each, with TARGET, the
  * attribute of functions, and NAME(x), their names. No branch and no table, so that loops vectorise.
  *
  * exp and log have errors of a few units in the last place of a float, of which the sums are: what they change is relative
@@ -117,6 +117,105 @@ TARGET static void NAME(shares)(npy_intp n, const double *a, const double *b, do
     for (npy_intp i = 0; i < n; i++) {
         const float x = (float)(a[i] + b[i] - all);
         out[i] = NAME(exp_below)(x > 80.0f ? 80.0f : x);
+    }
+}
+
+static void NAME(sequence)(const Job *j, const Room *r, npy_intp b)
+{
+    const npy_intp width = j->longest + 4, symbols = j->symbols;
+    const npy_intp slope_step = j->batch * symbols;
+    float *slopes = j->slopes ? j->slopes + b * symbols : NULL;
+    int32_t length, label;
+    memcpy(&length, j->lengths->data + b * j->lengths->strides[0], sizeof length);
+    npy_intp n = 0;
+    for (npy_intp i = 0; i < j->labels->dims[1]; i++) {
+        memcpy(&label, j->labels->data + b * j->labels->strides[0] + i * j->labels->strides[1], sizeof label);
+        if (label >= 0) {
+            r->path[n++] = label;
+        }
+    }
+    for (npy_intp t = length; slopes && t < j->times; t++) {
+        memset(slopes + t * slope_step, 0, (size_t)symbols * sizeof(float));
+    }
+    if (length == 0) {
+        j->costs[b] = n ? INFINITY : 0;
+        return;
+    }
+    for (npy_intp i = 0; i <= n; i++) {
+        r->barred[i] = i > 0 && i < n && r->path[i] != 0 && r->path[i] != r->path[i - 1] ? 0 : NOTHING;
+    }
+    /* Forward; without a gradient two times are enough. */
+    double *blanks = NULL, *states = NULL;
+    for (npy_intp t = 0; t < length; t++) {
+        const float *x = row_of(j, r, t, b);
+        float *softmax = slopes ? slopes + t * slope_step : r->softmax;
+        const float top = NAME(largest)(symbols, x);
+        const double sum = NAME(exponentials)(symbols, x, top, softmax), norm = (double)top + log(sum);
+        if (slopes) {
+            NAME(scale)(symbols, softmax, (float)(1 / sum));
+        }
+        const double blank = emit(r, x, n, norm);
+        const npy_intp at = slopes ? t : t & 1;
+        r->norms[at] = norm;
+        double *new_blanks = r->blanks + at * width, *new_states = r->states + at * width;
+        new_states[0] = NOTHING;
+        if (t == 0) {
+            for (npy_intp i = 0; i <= n; i++) {
+                new_blanks[i] = i ? NOTHING : blank;
+                new_states[i + 1] = i || !n ? NOTHING : r->emitted[0];
+            }
+        } else {
+            NAME(add_two)(n + 1, blanks, states, blank, new_blanks);
+            NAME(add_three)(n, states + 1, blanks, states, r->barred, r->emitted, new_states + 1);
+        }
+        blanks = new_blanks;
+        states = new_states;
+    }
+    double all = blanks[n], other = states[n]; /* before the first label there is NOTHING */
+    if (other > all) {
+        all = states[n];
+        other = blanks[n];
+    }
+    all += log1p(exp(other - all));
+    const int possible = !(all < 0.1 * NOTHING);
+    j->costs[b] = possible ? (float)-all : INFINITY;
+    if (!slopes) {
+        return;
+    }
+    if (!possible) {
+        for (npy_intp t = 0; t < length; t++) {
+            memset(slopes + t * slope_step, 0, (size_t)symbols * sizeof(float));
+        }
+        return;
+    }
+    /* Backward. At the end there is nothing after the last blank and label. */
+    double *after_blanks = r->back[0], *after_states = r->back[1], *here_blanks = r->back[2], *here_states = r->back[3];
+    for (npy_intp i = 0; i <= n; i++) {
+        here_blanks[i] = i == n ? 0 : NOTHING;
+        here_states[i] = i == n - 1 ? 0 : NOTHING;
+    }
+    for (npy_intp t = length - 1; t >= 0; t--) {
+        float *slope = slopes + t * slope_step;
+        if (t < length - 1) {
+            const double blank = emit(r, row_of(j, r, t + 1, b), n, r->norms[t + 1]);
+            for (npy_intp i = 0; i <= n; i++) {
+                after_blanks[i] = here_blanks[i] + blank;
+                after_states[i] = i < n ? here_states[i] + r->emitted[i] : NOTHING;
+            }
+            memset(r->emitted, 0, (size_t)n * sizeof(double));
+            NAME(add_two)(n + 1, after_blanks, after_states, 0, here_blanks);
+            NAME(add_three)(n, after_states, after_blanks + 1, after_states + 1, r->barred + 1, r->emitted, here_states);
+        }
+        NAME(shares)(n + 1, r->blanks + t * width, here_blanks, all, r->share);
+        double blank = 0;
+        for (npy_intp i = 0; i <= n; i++) {
+            blank += (double)r->share[i];
+        }
+        slope[0] -= (float)blank;
+        NAME(shares)(n, r->states + t * width + 1, here_states, all, r->share);
+        for (npy_intp i = 0; i < n; i++) {
+            slope[r->path[i]] -= r->share[i];
+        }
     }
 }
 

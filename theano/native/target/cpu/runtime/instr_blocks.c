@@ -1,131 +1,116 @@
 /* Instructions: products of chosen blocks of vectors and matrices. */
 #include "vm.h"
+#include "blas.h"
 #include "copy.h"
+#include "lapack.h"
+#include "processor.h"
+#include "row_product.h"
 #include "target.h"
 #include "threads.h"
-#include "processor.h"
 
 #define PART 32768 /* multiplications from which on another thread may take a share */
 #define SHARES 16  /* of the work on blocks that are written to */
 
-#define LOOPS "block_kernels.h"
-#define ISA any
-#define TARGET
-#include "for_floats.h"
-#if defined(__x86_64__) && defined(__GNUC__)
-#define WIDE 1
-#define ISA avx2
-#define TARGET THN_AVX2
-#include "for_floats.h"
-#endif
-
-static int is_wide(void)
-{
-#if WIDE
-    return thn_has_avx2();
-#else
-    return 0;
-#endif
-}
-
 typedef struct {
-    int wide;
     const ThnCell *x, *y, *w, *out, *alpha;
     npy_intp batch, nx, ny, per_task;
+    ThnRowProduct small; /* what a dot product of a small block is done by */
     const int64_t *ix, *iy; /* which blocks, (batch, nx) and (batch, ny) */
 } Job;
 
-static inline char *block_of(const ThnCell *w, int64_t a, int64_t b)
+/* The block of the i-th vector of x and the k-th of y in the n-th of the batch. */
+static ThnMatrix block_of(const Job *j, npy_intp n, npy_intp i, npy_intp k)
 {
-    return w->data + a * w->strides[0] + b * w->strides[1];
+    const ThnCell *w = j->w;
+    char *data = w->data + j->ix[n * j->nx + i] * w->strides[0] + j->iy[n * j->ny + k] * w->strides[1];
+    return (ThnMatrix){data, w->dims[2], w->dims[3], w->strides[2], w->strides[3]};
 }
 
-static inline char *vector_of(const ThnCell *x, npy_intp n, npy_intp i)
+/* A vector as a column. */
+static ThnMatrix vector_of(const ThnCell *x, npy_intp n, npy_intp i)
 {
-    return x->data + n * x->strides[0] + i * x->strides[1];
+    return (ThnMatrix){x->data + n * x->strides[0] + i * x->strides[1], x->dims[2], 1, x->strides[2], 0};
 }
 
-/* Whether the elements along an axis are next to one another. */
-static inline int is_dense(const ThnCell *c, int axis)
-{
-    return c->strides[axis] == c->itemsize || c->dims[axis] < 2;
-}
-
-#if WIDE
-#define CALL(j, name, T, ...) ((j)->wide ? name##_avx2_##T(__VA_ARGS__) : name##_any_##T(__VA_ARGS__))
-#else
-#define CALL(j, name, T, ...) name##_any_##T(__VA_ARGS__)
-#endif
-
-/* out[n, b] += sum over a of dot(x[n, a], w[ix, iy]), and w[ix, iy] += alpha * outer(x[n, a], y[n, b]); strides in bytes. */
-#define DEFINE_PRODUCTS(T, S)                                                                                              \
-    static void dot_##S(const Job *j, npy_intp n, npy_intp b)                                                              \
-    {                                                                                                                      \
-        const ThnCell *w = j->w;                                                                                           \
-        const npy_intp nk = w->dims[2], nl = w->dims[3], sk = w->strides[2], sl = w->strides[3], sx = j->x->strides[2];    \
-        const npy_intp so = j->out->strides[2], item = (npy_intp)sizeof(T);                                                \
-        const int simple = is_dense(j->x, 2) && is_dense(j->out, 2) && sk % item == 0 && sl % item == 0;                   \
-        char *out = vector_of(j->out, n, b);                                                                               \
-        for (npy_intp a = 0; a < j->nx; a++) {                                                                             \
-            const char *x = vector_of(j->x, n, a), *block = block_of(w, j->ix[n * j->nx + a], j->iy[n * j->ny + b]);       \
-            if (simple && is_dense(w, 3)) {                                                                                \
-                CALL(j, add_rows, T, nk, nl, (const T *)x, (const T *)block, sk / item, (T *)out);                         \
-            } else if (simple && is_dense(w, 2)) {                                                                         \
-                CALL(j, add_columns, T, nk, nl, (const T *)x, (const T *)block, sl / item, (T *)out);                      \
-            } else {                                                                                                       \
-                for (npy_intp k = 0; k < nk; k++) {                                                                        \
-                    for (npy_intp l = 0; l < nl; l++) {                                                                    \
-                        *(T *)(out + l * so) += *(const T *)(x + k * sx) * *(const T *)(block + k * sk + l * sl);          \
-                    }                                                                                                      \
-                }                                                                                                          \
-            }                                                                                                              \
-        }                                                                                                                  \
-    }                                                                                                                      \
-    static void outer_##S(const Job *j, npy_intp n, npy_intp a)                                                            \
-    {                                                                                                                      \
-        const ThnCell *w = j->out;                                                                                         \
-        const npy_intp nk = w->dims[2], nl = w->dims[3], sk = w->strides[2], sl = w->strides[3];                           \
-        const npy_intp sx = j->x->strides[2], sy = j->y->strides[2], item = (npy_intp)sizeof(T);                           \
-        const int simple = is_dense(j->x, 2) && is_dense(j->y, 2) && is_dense(w, 3) && sk % item == 0;                     \
-        const char *x = vector_of(j->x, n, a);                                                                             \
-        const T alpha = *(const T *)j->alpha->data;                                                                        \
-        for (npy_intp b = 0; b < j->ny; b++) {                                                                             \
-            const char *y = vector_of(j->y, n, b);                                                                         \
-            char *block = block_of(w, j->ix[n * j->nx + a], j->iy[n * j->ny + b]);                                         \
-            if (simple) {                                                                                                  \
-                CALL(j, add_outer, T, nk, nl, (const T *)x, (const T *)y, alpha, (T *)block, sk / item);                   \
-                continue;                                                                                                  \
-            }                                                                                                              \
-            for (npy_intp k = 0; k < nk; k++) {                                                                            \
-                for (npy_intp l = 0; l < nl; l++) {                                                                        \
-                    *(T *)(block + k * sk + l * sl) += alpha * *(const T *)(x + k * sx) * *(const T *)(y + l * sy);        \
-                }                                                                                                          \
-            }                                                                                                              \
-        }                                                                                                                  \
-    }
-
-DEFINE_PRODUCTS(float, f4)
-DEFINE_PRODUCTS(double, f8)
-
+/* out[n, b] += sum over a of dot(x[n, a], w[ix, iy]) */
 static int dot_some(void *ctx, npy_intp begin, npy_intp end)
 {
     const Job *j = ctx;
+    const int typenum = j->out->typenum;
+    const void *const one = thn_unit(thn_lapack_letter(typenum), 1);
+    ThnRowProduct product = j->small;
+    int failed = 0;
     for (npy_intp i = begin; i < end; i++) {
-        (j->out->typenum == NPY_FLOAT ? dot_f4 : dot_f8)(j, i / j->ny, i % j->ny);
+        const npy_intp n = i / j->ny, b = i % j->ny;
+        const ThnMatrix out = vector_of(j->out, n, b);
+        for (npy_intp a = 0; a < j->nx; a++) {
+            const ThnMatrix block = block_of(j, n, a, b), x = vector_of(j->x, n, a), turned = thn_transposed(&block);
+            if (product.run) {
+                product.x = x.data;
+                product.z = product.y = out.data;
+                product.b.data = block.data;
+                product.run(&product);
+            } else {
+                failed |= thn_matmul(typenum, &turned, &x, &out, NULL, one);
+            }
+        }
     }
-    return 0;
+    return failed;
 }
 
-/* The share of the first axis' blocks that a task writes to: all that is added to a block comes in one order. */
-static void outer_task(void *ctx, long task)
+/* w += alpha * x y^T */
+#define DEFINE_OUTER(NAME, T, TARGET)                                                                              \
+    TARGET static void NAME(const ThnMatrix *w, const ThnMatrix *x, const ThnMatrix *y, const void *alpha)         \
+    {                                                                                                              \
+        const int dense = w->col_stride == (npy_intp)sizeof(T) && y->row_stride == (npy_intp)sizeof(T);            \
+        const npy_intp n = w->cols;                                                                                \
+        for (npy_intp k = 0; k < w->rows; k++) {                                                                   \
+            const T by = *(const T *)alpha * *(const T *)(x->data + k * x->row_stride), *from = (const T *)y->data;\
+            char *row = w->data + k * w->row_stride;                                                               \
+            T *restrict to = (T *)row;                                                                             \
+            for (npy_intp l = 0; dense && l < n; l++) {                                                            \
+                to[l] += by * from[l];                                                                             \
+            }                                                                                                      \
+            for (npy_intp l = 0; !dense && l < n; l++) {                                                           \
+                *(T *)(row + l * w->col_stride) += by * *(const T *)(y->data + l * y->row_stride);                 \
+            }                                                                                                      \
+        }                                                                                                          \
+    }
+
+typedef void (*Outer)(const ThnMatrix *w, const ThnMatrix *x, const ThnMatrix *y, const void *alpha);
+
+DEFINE_OUTER(outer_f4, float, )
+DEFINE_OUTER(outer_f8, double, )
+#ifdef THN_AVX2
+DEFINE_OUTER(wide_f4, float, THN_AVX2)
+DEFINE_OUTER(wide_f8, double, THN_AVX2)
+#endif
+
+static Outer outer_of(int typenum)
+{
+#ifdef THN_AVX2
+    if (thn_has_avx2()) {
+        return typenum == NPY_FLOAT ? wide_f4 : wide_f8;
+    }
+#endif
+    return typenum == NPY_FLOAT ? outer_f4 : outer_f8;
+}
+
+/* w[ix, iy] += alpha * outer(x[n, a], y[n, b]) for some shares of the first axis' blocks: all that is added to a block comes in one
+ * order. */
+static int outer_some(void *ctx, npy_intp share, npy_intp end)
 {
     const Job *j = ctx;
+    const Outer outer = outer_of(j->out->typenum);
     for (npy_intp i = 0; i < j->batch * j->nx; i++) {
-        if (j->ix[i] % SHARES != task) {
-            continue;
+        const int own = j->ix[i] % SHARES >= share && j->ix[i] % SHARES < end;
+        for (npy_intp b = 0; b < j->ny && own; b++) {
+            const ThnMatrix block = block_of(j, i / j->nx, i % j->nx, b), x = vector_of(j->x, i / j->nx, i % j->nx);
+            const ThnMatrix y = vector_of(j->y, i / j->nx, b);
+            outer(&block, &x, &y, j->alpha->data);
         }
-        (j->out->typenum == NPY_FLOAT ? outer_f4 : outer_f8)(j, i / j->nx, i % j->nx);
     }
+    return 0;
 }
 
 /* ---- operands: o, W, h, indices of h, indices of o; or o, x, y, indices of x, indices of y, alpha */
@@ -136,7 +121,7 @@ static int read_indices(ThnFrame *f, const ThnCell *c, npy_intp blocks, int64_t 
     const ThnReadInt get = thn_int_reader(c->typenum);
     for (npy_intp n = 0; n < c->dims[0]; n++) {
         for (npy_intp i = 0; i < c->dims[1]; i++) {
-            const int64_t v = get(vector_of(c, n, i));
+            const int64_t v = get(c->data + n * c->strides[0] + i * c->strides[1]);
             THN_FAIL_IF(f, v >= blocks || v < -blocks, PyExc_IndexError, "index %lld is out of bounds for %ld blocks", (long long)v,
                         (long)blocks);
             *out++ = v < 0 ? v + blocks : v;
@@ -169,7 +154,7 @@ static int prepare(ThnFrame *f, const ThnInstr *ins, const ThnCell *w, const Thn
     THN_NEED(j);
     int64_t *indices = (int64_t *)(j + 1);
     const npy_intp products = w->dims[2] * w->dims[3];
-    *j = (Job){.wide = is_wide(), .batch = x->dims[0], .nx = x->dims[1], .ny = y->dims[1]};
+    *j = (Job){.batch = x->dims[0], .nx = x->dims[1], .ny = y->dims[1]};
     const double each = (double)products * (double)j->nx;
     j->per_task = each > 0 && each < PART ? (npy_intp)(PART / each) : 1;
     THN_TRY(read_indices(f, ix, w->dims[0], indices));
@@ -192,6 +177,11 @@ static Job *begin(ThnFrame *f, const ThnInstr *ins, int w, int x, int y)
     return j;
 }
 
+static int block_dot_check(ThnProgram *Py_UNUSED(p), ThnInstr *Py_UNUSED(ins))
+{
+    return thn_blas_ready();
+}
+
 static int block_dot_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     return prepare(f, ins, THN_IN(f, ins, 1), THN_IN(f, ins, 2), THN_IN(f, ins, 0));
@@ -200,8 +190,12 @@ static int block_dot_prepare(ThnFrame *f, const ThnInstr *ins)
 static int block_dot_execute(ThnFrame *f, const ThnInstr *ins)
 {
     Job *j = begin(f, ins, 1, 2, 0);
-    thn_parallel_ranges(j->batch * j->ny, j->per_task, dot_some, j);
-    return 0;
+    const ThnMatrix w = {NULL, j->w->dims[2], j->w->dims[3], j->w->strides[2], j->w->strides[3]};
+    const npy_intp step = j->out->strides[2];
+    thn_row_product_call(&j->small, j->out->typenum, j->x->strides[2], &w, step, step, NULL, thn_unit(thn_lapack_letter(j->out->typenum), 1));
+    THN_HELD held = thn_blas_hold();
+    const int r = thn_parallel_ranges(j->batch * j->ny, j->per_task, dot_some, j);
+    return r < 0 ? thn_error(f, PyExc_MemoryError, "out of memory for copies of blocks") : 0;
 }
 
 static int block_outer_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -213,9 +207,8 @@ static int block_outer_execute(ThnFrame *f, const ThnInstr *ins)
 {
     Job *j = begin(f, ins, 0, 1, 2);
     j->alpha = THN_IN(f, ins, 5);
-    thn_parallel(SHARES, outer_task, j);
-    return 0;
+    return thn_parallel_ranges(SHARES, 1, outer_some, j);
 }
 
-THN_INSTRUCTION(block_dot, NULL, block_dot_prepare, block_dot_execute)
+THN_INSTRUCTION(block_dot, block_dot_check, block_dot_prepare, block_dot_execute)
 THN_INSTRUCTION(block_outer, NULL, block_outer_prepare, block_outer_execute)

@@ -13,48 +13,10 @@
 #define MOST_TASKS 64
 #define FIRST ((sizeof(Job) + 63) & ~(size_t)63) /* where the memory of the tasks begins */
 
-/* Choices between two numbers are no branches: no operation is told apart by the traps that it might raise. */
-#if defined(__GNUC__) && !defined(__clang__)
-#define TARGET __attribute__((optimize("no-trapping-math")))
-#else
-#define TARGET
-#endif
-#define NAME(x) x##_any
-#include "ctc_kernels.h"
-#if defined(__x86_64__) && defined(__GNUC__)
-#define WIDE 1
-#define TARGET __attribute__((target("avx2,fma"), optimize("fp-contract=fast", "no-trapping-math")))
-#define NAME(x) x##_avx2
-#include "ctc_kernels.h"
-#endif
+struct Room;
 
-typedef struct {
-    float (*largest)(npy_intp, const float *);
-    double (*exponentials)(npy_intp, const float *, float, float *);
-    void (*scale)(npy_intp, float *, float);
-    void (*add_two)(npy_intp, const double *, const double *, double, double *);
-    void (*add_three)(npy_intp, const double *, const double *, const double *, const double *, const double *, double *);
-    void (*shares)(npy_intp, const double *, const double *, double, float *);
-} Kernels;
-
-#define KERNELS(suffix) {largest_##suffix, exponentials_##suffix, scale_##suffix, add_two_##suffix, add_three_##suffix, shares_##suffix}
-static const Kernels any = KERNELS(any);
-#if WIDE
-static const Kernels avx2 = KERNELS(avx2);
-#endif
-
-static const Kernels *kernels(void)
-{
-#if WIDE
-    if (thn_has_avx2()) {
-        return &avx2;
-    }
-#endif
-    return &any;
-}
-
-typedef struct {
-    const Kernels *k;
+typedef struct Job {
+    void (*sequence)(const struct Job *j, const struct Room *r, npy_intp b);
     const ThnCell *x, *labels, *lengths;
     int with_slopes;
     float *costs, *slopes;  /* slopes: NULL, or (times, batch, symbols) */
@@ -67,7 +29,7 @@ typedef struct {
 #define KEPT_TIMES(j) ((j)->with_slopes ? (j)->times : 2)
 
 /* Memory of a task, for sequences of up to `times` times and `longest` labels. */
-typedef struct {
+typedef struct Room {
     double *blanks, *states;  /* forward: (times, longest + 1) and (times, longest + 2), label j at j + 1 */
     double *norms;            /* logarithms of the softmax's sums */
     double *barred;           /* 0 where a blank may be left out before the label, else NOTHING; one more at the end */
@@ -133,105 +95,20 @@ static double emit(const Room *r, const float *x, npy_intp n, double norm)
     return emission(x, 0, norm);
 }
 
-static void sequence(const Job *j, const Room *r, npy_intp b)
-{
-    const Kernels *k = j->k;
-    const npy_intp width = j->longest + 4, symbols = j->symbols;
-    const npy_intp slope_step = j->batch * symbols;
-    float *slopes = j->slopes ? j->slopes + b * symbols : NULL;
-    int32_t length, label;
-    memcpy(&length, j->lengths->data + b * j->lengths->strides[0], sizeof length);
-    npy_intp n = 0;
-    for (npy_intp i = 0; i < j->labels->dims[1]; i++) {
-        memcpy(&label, j->labels->data + b * j->labels->strides[0] + i * j->labels->strides[1], sizeof label);
-        if (label >= 0) {
-            r->path[n++] = label;
-        }
-    }
-    for (npy_intp t = length; slopes && t < j->times; t++) {
-        memset(slopes + t * slope_step, 0, (size_t)symbols * sizeof(float));
-    }
-    if (length == 0) {
-        j->costs[b] = n ? INFINITY : 0;
-        return;
-    }
-    for (npy_intp i = 0; i <= n; i++) {
-        r->barred[i] = i > 0 && i < n && r->path[i] != 0 && r->path[i] != r->path[i - 1] ? 0 : NOTHING;
-    }
-    /* Forward; without a gradient two times are enough. */
-    double *blanks = NULL, *states = NULL;
-    for (npy_intp t = 0; t < length; t++) {
-        const float *x = row_of(j, r, t, b);
-        float *softmax = slopes ? slopes + t * slope_step : r->softmax;
-        const float top = k->largest(symbols, x);
-        const double sum = k->exponentials(symbols, x, top, softmax), norm = (double)top + log(sum);
-        if (slopes) {
-            k->scale(symbols, softmax, (float)(1 / sum));
-        }
-        const double blank = emit(r, x, n, norm);
-        const npy_intp at = slopes ? t : t & 1;
-        r->norms[at] = norm;
-        double *new_blanks = r->blanks + at * width, *new_states = r->states + at * width;
-        new_states[0] = NOTHING;
-        if (t == 0) {
-            for (npy_intp i = 0; i <= n; i++) {
-                new_blanks[i] = i ? NOTHING : blank;
-                new_states[i + 1] = i || !n ? NOTHING : r->emitted[0];
-            }
-        } else {
-            k->add_two(n + 1, blanks, states, blank, new_blanks);
-            k->add_three(n, states + 1, blanks, states, r->barred, r->emitted, new_states + 1);
-        }
-        blanks = new_blanks;
-        states = new_states;
-    }
-    double all = blanks[n], other = states[n]; /* before the first label there is NOTHING */
-    if (other > all) {
-        all = states[n];
-        other = blanks[n];
-    }
-    all += log1p(exp(other - all));
-    const int possible = !(all < 0.1 * NOTHING);
-    j->costs[b] = possible ? (float)-all : INFINITY;
-    if (!slopes) {
-        return;
-    }
-    if (!possible) {
-        for (npy_intp t = 0; t < length; t++) {
-            memset(slopes + t * slope_step, 0, (size_t)symbols * sizeof(float));
-        }
-        return;
-    }
-    /* Backward. At the end there is nothing after the last blank and label. */
-    double *after_blanks = r->back[0], *after_states = r->back[1], *here_blanks = r->back[2], *here_states = r->back[3];
-    for (npy_intp i = 0; i <= n; i++) {
-        here_blanks[i] = i == n ? 0 : NOTHING;
-        here_states[i] = i == n - 1 ? 0 : NOTHING;
-    }
-    for (npy_intp t = length - 1; t >= 0; t--) {
-        float *slope = slopes + t * slope_step;
-        if (t < length - 1) {
-            const double blank = emit(r, row_of(j, r, t + 1, b), n, r->norms[t + 1]);
-            for (npy_intp i = 0; i <= n; i++) {
-                after_blanks[i] = here_blanks[i] + blank;
-                after_states[i] = i < n ? here_states[i] + r->emitted[i] : NOTHING;
-            }
-            memset(r->emitted, 0, (size_t)n * sizeof(double));
-            k->add_two(n + 1, after_blanks, after_states, 0, here_blanks);
-            k->add_three(n, after_states, after_blanks + 1, after_states + 1, r->barred + 1, r->emitted, here_states);
-        }
-        k->shares(n + 1, r->blanks + t * width, here_blanks, all, r->share);
-        double blank = 0;
-        for (npy_intp i = 0; i <= n; i++) {
-            blank += (double)r->share[i];
-        }
-        slope[0] -= (float)blank;
-        k->shares(n, r->states + t * width + 1, here_states, all, r->share);
-        for (npy_intp i = 0; i < n; i++) {
-            slope[r->path[i]] -= r->share[i];
-        }
-    }
-}
+/* Choices between two numbers are no branches: no operation is told apart by the traps that it might raise. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TARGET __attribute__((optimize("no-trapping-math")))
+#else
+#define TARGET
+#endif
+#define NAME(x) x##_any
+#include "ctc_kernels.h"
+#if defined(__x86_64__) && defined(__GNUC__)
+#define WIDE 1
+#define TARGET __attribute__((target("avx2,fma"), optimize("fp-contract=fast", "no-trapping-math")))
+#define NAME(x) x##_avx2
+#include "ctc_kernels.h"
+#endif
 
 static void ctc_task(void *ctx, long task)
 {
@@ -239,7 +116,7 @@ static void ctc_task(void *ctx, long task)
     Room room;
     divide(&room, j->memory + (size_t)task * j->each, KEPT_TIMES(j), j->longest, j->symbols);
     for (npy_intp b = task; b < j->batch; b += j->tasks) {
-        sequence(j, &room, b);
+        j->sequence(j, &room, b);
     }
 }
 
@@ -269,8 +146,11 @@ static int ctc_prepare(ThnFrame *f, const ThnInstr *ins)
     const npy_intp longest = labels->dims[1];
     const long most = thn_get_threads() == 1 ? 1 : 4L * thn_get_threads();
     const long tasks = most < MOST_TASKS ? most : MOST_TASKS;
-    Job j = {.k = kernels(), .times = times, .batch = batch, .symbols = symbols, .longest = longest,
+    Job j = {.sequence = sequence_any, .times = times, .batch = batch, .symbols = symbols, .longest = longest,
              .tasks = batch < tasks ? (long)batch : tasks, .with_slopes = ins->nout > 1};
+#if WIDE
+    j.sequence = thn_has_avx2() ? sequence_avx2 : j.sequence;
+#endif
     Room room;
     j.each = divide(&room, NULL, KEPT_TIMES(&j), longest, symbols);
     Job *kept = thn_scratch(f, ins, FIRST + j.each * (size_t)j.tasks);

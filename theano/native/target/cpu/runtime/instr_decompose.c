@@ -21,7 +21,7 @@ static int eigh_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     f->work = 20 * thn_cubic_work(a);
     THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), &n));
-    return ins->nout > 1 ? thn_alloc_columns(f, THN_OUT(f, ins, 1), n, n) : 0;
+    return ins->nout > 1 ? thn_out_alloc(f, THN_OUT(f, ins, 1), a->dims) : 0;
 }
 
 static int eigh_execute(ThnFrame *f, const ThnInstr *ins)
@@ -38,12 +38,10 @@ static int eigh_execute(ThnFrame *f, const ThnInstr *ins)
     THN_POOLED char *copy = thn_linalg_room(f, vectors ? 0 : bytes), *second = thn_linalg_room(f, b ? bytes : 0);
     const char *const job = vectors ? "V" : "N", *const uplo = e->lower ? "L" : "U";
     const int64_t kind = 1;
-    THN_COLUMNS v = {copy, NULL, NULL};
     int64_t info;
     THN_NEED(copy && second);
-    THN_TRY(vectors ? thn_columns_open(f, &v, THN_OUT(f, ins, 1)) : 0);
-    const ThnDense x = thn_dense(v.data, n, n), y = thn_dense(second, n, n);
-    thn_copy_columns(a, v.data);
+    const ThnDense x = thn_dense(vectors ? THN_OUT(f, ins, 1)->data : copy, n, n), y = thn_dense(second, n, n);
+    thn_copy_columns(a, x.data);
     THN_HELD held = thn_hold_for(a);
     if (b) {
         thn_copy_columns(b, second);
@@ -63,7 +61,7 @@ static int eig_prepare(ThnFrame *f, const ThnInstr *ins)
     const npy_intp n = a->dims[0];
     THN_TRY(thn_require_square(f, a, thn_LinAlgError, NUMPY_SQUARE));
     f->work = 50 * thn_cubic_work(a);
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), &n) < 0 ? -1 : thn_alloc_columns(f, THN_OUT(f, ins, 1), n, n);
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), &n) < 0 ? -1 : thn_out_alloc(f, THN_OUT(f, ins, 1), a->dims);
 }
 
 static int eig_execute(ThnFrame *f, const ThnInstr *ins)
@@ -77,13 +75,11 @@ static int eig_execute(ThnFrame *f, const ThnInstr *ins)
     THN_FAIL_IF(f, !thn_all_finite(a), thn_LinAlgError, "Array must not contain infs or NaNs");
     THN_POOLED char *copy = thn_linalg_room(f, n * n * item), *values = thn_linalg_room(f, 2 * n * item);
     int is_complex = 0;
-    THN_COLUMNS v = {0};
     THN_NEED(copy && values);
-    THN_TRY(thn_columns_open(f, &v, THN_OUT(f, ins, 1)));
     thn_copy_columns(a, copy);
     THN_HELD held = thn_hold_for(a);
     /* Real types have the imaginary parts behind the real ones, and no workspace of real numbers. */
-    const ThnDense x = thn_dense(copy, n, n), y = thn_dense(v.data, n, n), none = thn_dense(NULL, 1, 1);
+    const ThnDense x = thn_dense(copy, n, n), y = thn_dense(THN_OUT(f, ins, 1)->data, n, n), none = thn_dense(NULL, 1, 1);
     const int64_t sizes[THN_SPACES] = {[THN_REAL_SPACE] = 2 * n};
     const int64_t info =
         letter < THN_C ? THN_LAPACK(GEEV, letter, NULL, "N", "V", &x.rows, THN_AND_LD(x), values, values + n * item, THN_AND_LD(none),
@@ -178,7 +174,8 @@ static int qr_prepare(ThnFrame *f, const ThnInstr *ins)
     if (mode == THN_QrMode_R) {
         return thn_out_alloc(f, first, r);
     }
-    return thn_alloc_columns(f, first, m, rows) < 0 ? -1 : thn_out_alloc(f, second, r);
+    const npy_intp q[2] = {rows, m};
+    return thn_out_alloc(f, first, q) < 0 ? -1 : thn_out_alloc(f, second, r);
 }
 
 /* Row-major upper triangle of the column-major factors. */
@@ -217,136 +214,54 @@ static int qr_execute(ThnFrame *f, const ThnInstr *ins)
         copy_r(factors.data, m, mode == THN_QrMode_R ? first : second);
     }
     if (info == 0 && (mode == THN_QrMode_REDUCED || mode == THN_QrMode_COMPLETE)) {
-        THN_COLUMNS columns = {0};
-        THN_TRY(thn_columns_open(f, &columns, first));
-        const ThnDense q = thn_dense(columns.data, m, first->dims[1]);
+        const ThnDense q = thn_dense(first->data, m, first->dims[0]);
         memcpy(q.data, factors.data, (size_t)(m * k * item));
         info = THN_LAPACK(ORGQR, letter, NULL, &q.rows, &q.cols, &k, THN_AND_LD(q), tau, THN_WORK, THN_INFO);
     }
     return thn_linalg_result(f, info, "Incorrect argument found while performing QR factorization");
 }
 
-/* ---- pseudo-inverse: v s^-1 u^H of the singular values above 1e-15 times the largest */
-
-static int pinv_prepare(ThnFrame *f, const ThnInstr *ins)
-{
-    ThnCell *a = THN_IN(f, ins, 0);
-    npy_intp dims[2] = {a->dims[1], a->dims[0]};
-    f->work = 30 * thn_cubic_work(a);
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), dims);
-}
-
-/* The conjugates of n numbers, times a real one. */
-static void conjugate(int letter, char *row, npy_intp n, double by)
-{
-    const npy_intp real = thn_real_size(letter), parts = letter >= THN_C ? 2 : 1;
-    for (npy_intp i = 0; i < parts * n; i++, row += real) {
-        thn_put_real(real, row, thn_get_real(real, row) * (i % parts ? -by : by));
-    }
-}
-
-static int pinv_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    const ThnCell *a = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    const npy_intp m = a->dims[0], n = a->dims[1], k = thn_least(m, n), item = a->itemsize;
-    const int letter = thn_letter_of(a);
-    if (k == 0) {
-        return 0;
-    }
-    THN_POOLED char *copy = thn_linalg_room(f, (m * n + m * k + n * k + k) * item);
-    THN_NEED(copy);
-    char *u = copy + m * n * item, *v = u + m * k * item, *s = v + n * k * item;
-    thn_copy_rows(a, copy);
-    THN_HELD held = thn_hold_for(a);
-    /* As in svd: v holds v^H by rows, u holds u by rows. */
-    int64_t info = gesdd(letter, "S", thn_dense(copy, n, m), s, thn_dense(v, n, k), thn_dense(u, k, m));
-    const npy_intp real = thn_real_size(letter);
-    for (npy_intp i = 0; i < k; i++) {
-        const double value = thn_get_real(real, s + i * real);
-        conjugate(letter, v + i * n * item, n, value > 1e-15 * thn_get_real(real, s) ? 1 / value : 0);
-    }
-    conjugate(letter, u, letter >= THN_C ? m * k : 0, 1);
-    ThnMatrix x = {v, n, k, item, n * item}, y = {u, k, m, item, k * item}, z = {out->data, n, m, m * item, item};
-    if (info == 0 && thn_matmul(a->typenum, &x, &y, &z, NULL, NULL) < 0) {
-        info = THN_LAPACK_MEMORY;
-    }
-    return thn_linalg_result(f, info, "SVD did not converge");
-}
-
 /* ---- lstsq: the solution of least norm, by singular values; float32 and float64 */
 
-/* Outputs: solution, sums of squared residuals (of every column), rank, singular values. */
+/* Outputs: for each right hand side a row, the solution and what is left behind it; rank, singular values. Without right hand sides there
+ * is still a rank, and one row. */
 static int lstsq_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *a = THN_IN(f, ins, 0), *b = THN_IN(f, ins, 1);
-    const npy_intp m = a->dims[0], n = a->dims[1], least = thn_least(m, n), columns = b->ndim > 1 ? b->dims[1] : 1;
-    npy_intp dims[2] = {n, columns};
+    const npy_intp m = a->dims[0], n = a->dims[1], least = thn_least(m, n);
+    const npy_intp dims[2] = {b->ndim > 1 ? thn_most(b->dims[1], 1) : 1, thn_most(m, n)};
     THN_FAIL_IF(f, b->dims[0] != m, thn_LinAlgError, "Incompatible dimensions: a matrix of shape %s and right hand sides of shape %s",
                 THN_SHAPE(2, a->dims), THN_SHAPE(b->ndim, b->dims));
     f->work = 40 * thn_cubic_work(a);
     THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), dims));
-    THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 1), &columns));
-    THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 2), NULL));
-    return thn_out_alloc(f, THN_OUT(f, ins, 3), &least);
-}
-
-static void sum_of_squares(npy_intp item, const char *column, npy_intp n, char *out)
-{
-    double sum = 0;
-    for (npy_intp i = 0; i < n; i++) {
-        const double v = thn_get_real(item, column + i * item);
-        sum += v * v;
-    }
-    thn_put_real(item, out, sum);
+    THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 1), NULL));
+    return thn_out_alloc(f, THN_OUT(f, ins, 2), &least);
 }
 
 static int lstsq_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    const ThnCell *a = THN_IN(f, ins, 0), *b = THN_IN(f, ins, 1);
-    const ThnCell *x = THN_OUT(f, ins, 0), *sums = THN_OUT(f, ins, 1), *rank = THN_OUT(f, ins, 2), *s = THN_OUT(f, ins, 3);
-    const npy_intp m = a->dims[0], n = a->dims[1], item = a->itemsize, columns = sums->dims[0], rows = thn_most(m, n);
-    int64_t info = 0, found = 0; /* found: a library with 32-bit integers writes the low half */
-    /* Without right hand sides there is still a rank. */
-    const npy_intp solved = thn_most(columns, 1);
-    THN_POOLED char *copy = thn_linalg_room(f, m * n * item), *work = thn_linalg_room(f, rows * solved * item);
-    THN_NEED(copy && work);
-    npy_intp to[2] = {item, rows * item}, from[2] = {b->strides[0], b->ndim > 1 ? b->strides[1] : 0}, dims[2] = {m, columns};
-    memset(work, 0, (size_t)(rows * solved * item));
+    const ThnCell *a = THN_IN(f, ins, 0), *b = THN_IN(f, ins, 1), *x = THN_OUT(f, ins, 0);
+    const npy_intp m = a->dims[0], n = a->dims[1], item = a->itemsize, to[2] = {item, x->dims[1] * item};
+    int64_t info = 0, rank = 0; /* rank: a library with 32-bit integers writes the low half */
+    THN_POOLED char *copy = thn_linalg_room(f, m * n * item);
+    THN_NEED(copy);
+    memset(x->data, 0, (size_t)(thn_size(x) * item));
     thn_copy_columns(a, copy);
-    thn_copy_strided(2, dims, work, to, b->data, from, (int)item);
+    thn_copy_strided(b->ndim, b->dims, x->data, to, b->data, b->strides, (int)item);
     if (m && n) {
-        const ThnDense x_a = thn_dense(copy, m, n), x_b = thn_dense(work, rows, solved);
+        const ThnDense x_a = thn_dense(copy, m, n), x_b = thn_dense(x->data, x->dims[1], x->dims[0]);
         double limit;
         thn_put_real(item, (char *)&limit, *(const double *)THN_IN(f, ins, 2)->data);
         THN_HELD held = thn_hold_for(a);
-        info = THN_LAPACK(GELSD, thn_letter_of(a), NULL, &m, &n, &solved, THN_AND_LD(x_a), THN_AND_LD(x_b), s->data, &limit, &found, THN_WORK,
-                          THN_INT_WORK, THN_INFO);
+        info = THN_LAPACK(GELSD, thn_letter_of(a), NULL, &m, &n, &x_b.cols, THN_AND_LD(x_a), THN_AND_LD(x_b), THN_OUT(f, ins, 2)->data, &limit,
+                          &rank, THN_WORK, THN_INT_WORK, THN_INFO);
     }
-    npy_intp back[2] = {columns * item, item};
-    dims[0] = n;
-    thn_copy_strided(2, dims, x->data, back, work, to, (int)item);
-    for (npy_intp j = 0; j < columns; j++) {
-        sum_of_squares(item, work + (j * rows + n) * item, m > n ? m - n : 0, sums->data + j * item);
-    }
-    *(int64_t *)rank->data = found;
+    *(int64_t *)THN_OUT(f, ins, 1)->data = rank;
     return thn_linalg_result(f, info, "SVD did not converge in Linear Least Squares");
-}
-
-/* ---- residuals: the sums of lstsq where the solution is the only one, else none */
-
-static int residuals_prepare(ThnFrame *f, const ThnInstr *ins)
-{
-    ThnCell *sums = THN_IN(f, ins, 0);
-    const ThnCell *a = THN_IN(f, ins, 2);
-    const int unique = thn_scalar_int(THN_IN(f, ins, 1)) == a->dims[1] && a->dims[0] > a->dims[1];
-    const npy_intp n = unique ? sums->dims[0] : 0;
-    return thn_out_view(f, THN_OUT(f, ins, 0), sums, sums->data, &n, sums->strides);
 }
 
 THN_INSTRUCTION(eigh, thn_linalg_check, eigh_prepare, eigh_execute)
 THN_INSTRUCTION(eig, thn_linalg_check, eig_prepare, eig_execute)
 THN_INSTRUCTION(svd, thn_linalg_check, svd_prepare, svd_execute)
 THN_INSTRUCTION(qr, thn_linalg_check, qr_prepare, qr_execute)
-THN_INSTRUCTION(pinv, thn_linalg_check, pinv_prepare, pinv_execute)
 THN_INSTRUCTION(lstsq, thn_linalg_check, lstsq_prepare, lstsq_execute)
-THN_INSTRUCTION(residuals, NULL, residuals_prepare, NULL)

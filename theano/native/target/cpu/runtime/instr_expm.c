@@ -9,30 +9,21 @@
 
 #include <math.h>
 
-static const double pade3[] = {120, 60, 12, 1};
-static const double pade5[] = {30240, 15120, 3360, 420, 30, 1};
-static const double pade7[] = {17297280, 8648640, 1995840, 277200, 25200, 1512, 56, 1};
-static const double pade9[] = {17643225600.0, 8821612800.0, 2075673600, 302702400, 30270240, 2162160, 110880, 3960, 90, 1};
-static const double *const pades[] = {pade3, pade5, pade7, pade9};
-static const double pade13[] = {64764752532480000.0, 32382376266240000.0, 7771770303897600.0, 1187353796428800.0,
-                                129060195264000.0,   10559470521600.0,    670442572800.0,     33522128640.0,
-                                1323241920,          40840800,            960960,             16380,
-                                182,                 1};
-
 /* Square matrices of one size, each with its derivative in the direction behind it, where there is one. */
 typedef struct {
-    int typenum, letter;
+    int typenum, letter, parts; /* parts: doubles of a number */
     npy_intp n, count, all; /* doubles of a matrix, and with those of its derivative */
     int failed;
 } Space;
 
-#define MATRICES 11
+#define MATRICES 9
+#define MOST_DEGREE 13
 typedef double *Matrix;
 
 /* c = sign * a b, or is increased by that. */
 static void add_product(Space *s, Matrix a, Matrix b, Matrix c, int sign, int add)
 {
-    const npy_intp item = s->letter == THN_Z ? 16 : 8;
+    const npy_intp item = 8 * s->parts;
     ThnMatrix x = {(char *)a, s->n, s->n, item, s->n * item}, y = x, z = x;
     y.data = (char *)b;
     z.data = (char *)c;
@@ -49,46 +40,30 @@ static void product(Space *s, Matrix a, Matrix b, Matrix c, int add)
     }
 }
 
-/* out = sum of weights[k] * terms[k] */
-static void combine(const Space *s, Matrix out, int terms, const double *weights, Matrix const *from)
+/* The largest sum of magnitudes of a column, times `scale` and the numbers of `v`, where there are some; the sums are kept in `sums`. */
+static double largest_sum(const Space *s, Matrix a, double scale, const double *v, double *sums)
 {
-    for (npy_intp i = 0; i < s->all; i++) {
-        double sum = 0;
-        for (int k = 0; k < terms; k++) {
-            sum += weights[k] * from[k][i];
-        }
-        out[i] = sum;
-    }
-}
-
-static void add_diagonal(const Space *s, Matrix a, double value)
-{
-    const npy_intp parts = s->letter == THN_Z ? 2 : 1;
-    for (npy_intp i = 0; i < s->n; i++) {
-        a[i * (s->n + 1) * parts] += value;
-    }
-}
-
-static double magnitude(const Space *s, Matrix a, npy_intp i)
-{
-    return s->letter == THN_Z ? hypot(a[2 * i], a[2 * i + 1]) : fabs(a[i]);
-}
-
-/* The largest sum of magnitudes of a column. */
-static double norm1(const Space *s, Matrix a)
-{
+    static const double one = 1;
+    const npy_intp step = v ? 1 : 0;
     double largest = 0;
+    v = v ? v : &one;
     for (npy_intp j = 0; j < s->n; j++) {
         double sum = 0;
-        for (npy_intp i = 0; i < s->n; i++) {
-            sum += magnitude(s, a, j * s->n + i);
+        for (npy_intp i = 0; i < s->n; i++, a += s->parts) {
+            sum += (s->parts > 1 ? hypot(a[0], a[1]) : fabs(a[0])) * v[i * step];
+        }
+        sum *= scale;
+        if (sums) {
+            sums[j] = sum;
         }
         largest = sum > largest || isnan(sum) ? sum : largest;
-        if (isnan(largest)) {
-            break;
-        }
     }
     return largest;
+}
+
+static double norm1(const Space *s, Matrix a)
+{
+    return largest_sum(s, a, 1, NULL, NULL);
 }
 
 /* How often the matrix has still to be halved, lest rounding spoils the approximant of degree m; `v` has 2 n numbers. */
@@ -96,42 +71,64 @@ static int more_halvings(const Space *s, Matrix a, double scale, int m, double *
 {
     static const double leading[] = {100800.0, 10059033600.0, 4487938430976000.0, 5914384781877411840000.0,
                                      113250775606021113483283660800000000.0};
-    const double c = leading[m == 13 ? 4 : (m - 3) / 2];
-    const npy_intp n = s->n;
-    double *next = v + n, norm = norm1(s, a) * scale, largest = 0;
+    const double norm = largest_sum(s, a, scale, NULL, v), unit = 1.1102230246251565e-16;
+    double *sums = v + s->n, largest = norm;
     if (norm == 0) {
         return 0;
     }
-    for (npy_intp i = 0; i < n; i++) {
-        v[i] = 1;
+    for (int k = 0; k < 2 * m; k++) {
+        double *const before = v;
+        largest = largest_sum(s, a, scale, v, sums);
+        v = sums;
+        sums = before;
     }
-    for (int k = 0; k < 2 * m + 1; k++) {
-        for (npy_intp j = 0; j < n; j++) {
-            double sum = 0;
-            for (npy_intp i = 0; i < n; i++) {
-                sum += magnitude(s, a, j * n + i) * scale * v[i];
-            }
-            next[j] = sum;
+    const double alpha = largest / leading[m == 13 ? 4 : (m - 3) / 2] / norm;
+    return alpha > unit && isfinite(alpha) ? (int)ceil(log2(alpha / unit) / (2 * m)) : 0;
+}
+
+/* Coefficients of the numerator of degree m. */
+static void coefficients(int m, double *b)
+{
+    int64_t c = 1;
+    for (int k = m; k >= 0; k--) {
+        b[k] = (double)c;
+        c = c * k * (2 * m - k + 1) / (m - k + 1);
+    }
+}
+
+/* out = sum of weights[2 k] * powers[k + 1] */
+static void combine(const Space *s, Matrix out, int terms, const double *weights, Matrix const *powers)
+{
+    for (npy_intp i = 0; i < s->all; i++) {
+        double sum = 0;
+        for (int k = 0; k < terms; k++) {
+            sum += weights[2 * k] * powers[k + 1][i];
         }
-        memcpy(v, next, (size_t)n * sizeof *v);
+        out[i] = sum;
     }
-    for (npy_intp i = 0; i < n; i++) {
-        largest = v[i] > largest ? v[i] : largest;
+}
+
+/* The even part of a numerator of coefficients b, or A^-1 times its odd part; powers: A, A^2, A^4, A^6, A^8. */
+static void part_of(Space *s, int m, const double *b, int odd, Matrix const *powers, Matrix out, Matrix work)
+{
+    combine(s, out, m == 13 ? 3 : (m - 1) / 2, b + 2 + odd, powers);
+    for (npy_intp i = 0; i < s->n; i++) {
+        out[i * (s->n + 1) * s->parts] += b[odd];
     }
-    const double alpha = largest / c / norm, unit = 1.1102230246251565e-16;
-    if (!(alpha > unit) || !isfinite(alpha)) {
-        return 0;
+    if (m == 13) {
+        combine(s, work, 3, b + 8 + odd, powers);
+        product(s, powers[3], work, out, 1);
     }
-    return (int)ceil(log2(alpha / unit) / (2 * m));
 }
 
 /* x = (v - u)^-1 (v + u) in `v`; `q` and the pivots are overwritten. The derivative is (v - u)^-1 ((v + u)' - (v - u)' x). */
 static int64_t quotient(Space *s, Matrix u, Matrix v, Matrix q, int64_t *pivots)
 {
     const ThnDense lu = thn_dense((char *)q, s->n, s->n), x = thn_dense((char *)v, s->n, s->n);
-    Matrix const terms[] = {v, u};
-    combine(s, q, 2, (const double[]){1, -1}, terms);
-    combine(s, v, 2, (const double[]){1, 1}, terms);
+    for (npy_intp i = 0; i < s->all; i++) {
+        q[i] = v[i] - u[i];
+        v[i] += u[i];
+    }
     int64_t info = thn_getrf(s->letter, lu, pivots);
     info = info ? info : thn_getrs(s->letter, 'N', lu, pivots, x);
     if (info == 0 && s->all > s->count) {
@@ -139,13 +136,6 @@ static int64_t quotient(Space *s, Matrix u, Matrix v, Matrix q, int64_t *pivots)
         info = thn_getrs(s->letter, 'N', lu, pivots, thn_dense((char *)(v + s->count), s->n, s->n));
     }
     return info;
-}
-
-static void scale(const Space *s, Matrix a, double by)
-{
-    for (npy_intp i = 0; i < s->all; i++) {
-        a[i] *= by;
-    }
 }
 
 /* A^2, A^4 and A^6 of A. */
@@ -156,40 +146,10 @@ static void low_powers(Space *s, Matrix const *powers)
     product(s, powers[1], powers[2], powers[3], 0);
 }
 
-/* Odd and even part, u and v, of the numerator of degree 3, 5, 7 or 9; powers: A, A^2, A^4, A^6, A^8. */
-static void low_degree(Space *s, int m, const double *b, Matrix const *powers, Matrix u, Matrix v, Matrix work)
+/* The n-th root of the norm of A^n. */
+static double root(const Space *s, Matrix power, int n)
 {
-    double odd[4], even[4];
-    const int terms = (m - 1) / 2;
-    for (int k = 0; k < terms; k++) {
-        odd[k] = b[2 * k + 3];
-        even[k] = b[2 * k + 2];
-    }
-    combine(s, work, terms, odd, powers + 1);
-    add_diagonal(s, work, b[1]);
-    product(s, powers[0], work, u, 0);
-    combine(s, v, terms, even, powers + 1);
-    add_diagonal(s, v, b[0]);
-}
-
-/* The same of degree 13; w, w1 and z1 are overwritten. */
-static void degree_13(Space *s, Matrix const *powers, Matrix u, Matrix v, Matrix w, Matrix w1, Matrix z1)
-{
-    const double *b = pade13;
-    combine(s, w1, 3, (const double[]){b[9], b[11], b[13]}, powers + 1);
-    combine(s, z1, 3, (const double[]){b[8], b[10], b[12]}, powers + 1);
-    combine(s, w, 3, (const double[]){b[3], b[5], b[7]}, powers + 1);
-    add_diagonal(s, w, b[1]);
-    combine(s, v, 3, (const double[]){b[2], b[4], b[6]}, powers + 1);
-    add_diagonal(s, v, b[0]);
-    product(s, powers[3], w1, w, 1);
-    product(s, powers[0], w, u, 0);
-    product(s, powers[3], z1, v, 1);
-}
-
-static double root(double x, int n)
-{
-    return pow(x, 1.0 / n);
+    return pow(norm1(s, power), 1.0 / n);
 }
 
 static double larger(double a, double b)
@@ -202,16 +162,41 @@ static int halvings(double norm, double bound)
     return norm > bound ? (int)ceil(log2(norm / bound)) : 0;
 }
 
+/* The degree for the matrix m[0], whose powers are m[1] ..., and how often it is halved. */
+static int degree_of(Space *s, Matrix *m, double *vector, int *squarings)
+{
+    static const double bounds[] = {1.495585217958292e-2, 2.539398330063230e-1, 9.504178996162932e-1, 2.097847961257068};
+    low_powers(s, m);
+    const double d6 = root(s, m[3], 6);
+    double d8 = 0, most = larger(root(s, m[2], 4), d6);
+    for (int k = 0; k < 4; k++) {
+        const int degree = 2 * k + 3;
+        if (degree == 7) {
+            product(s, m[2], m[2], m[4], 0);
+            d8 = root(s, m[4], 8);
+            most = larger(d6, d8);
+        }
+        if (most < bounds[k] && !more_halvings(s, m[0], 1, degree, vector)) {
+            return degree;
+        }
+    }
+    product(s, m[2], m[3], m[5], 0);
+    const double top = larger(d8, root(s, m[5], 10)), norm = top < most ? top : most;
+    *squarings = halvings(isfinite(norm) ? norm : norm1(s, m[0]), 4.25);
+    *squarings += more_halvings(s, m[0], ldexp(1, -*squarings), 13, vector);
+    return 13;
+}
+
 enum { BEFORE = 1, AFTER = 2 };
 
 /* On which sides of the diagonal there are numbers other than zero; the sides in `clear` are set to zero. */
 static int sides(const Space *s, Matrix a, int clear)
 {
-    const npy_intp parts = s->letter == THN_Z ? 2 : 1, length = s->n * parts;
+    const npy_intp length = s->n * s->parts;
     int found = 0;
     for (npy_intp j = 0; j < s->n; j++) {
         for (npy_intp i = 0; i < length; i++) {
-            const int side = i / parts < j ? BEFORE : i / parts > j ? AFTER : 0;
+            const int side = i / s->parts < j ? BEFORE : i / s->parts > j ? AFTER : 0;
             if (side & clear) {
                 a[j * length + i] = 0;
             }
@@ -221,51 +206,25 @@ static int sides(const Space *s, Matrix a, int clear)
     return found;
 }
 
+/* Of a diagonal matrix. */
 static void exponentials(const Space *s, Matrix a)
 {
-    for (npy_intp i = 0; i < s->n; i++) {
-        if (s->letter == THN_Z) {
-            double *z = a + 2 * i * (s->n + 1), size = exp(z[0]), angle = z[1];
-            z[0] = angle == 0 ? size : size * cos(angle);
-            z[1] = angle == 0 ? 0 : size * sin(angle);
-        } else {
-            a[i * (s->n + 1)] = exp(a[i * (s->n + 1)]);
+    for (npy_intp i = 0; i < s->n; i++, a += (s->n + 1) * s->parts) {
+        const double size = exp(a[0]), angle = s->parts > 1 ? a[1] : 0;
+        a[0] = angle == 0 ? size : size * cos(angle);
+        if (angle != 0) {
+            a[1] = size * sin(angle);
         }
     }
-}
-
-/* The degree for the matrix m[0], whose powers are m[1] ..., and how often it is halved. */
-static int degree_of(Space *s, Matrix *m, double *vector, int *squarings)
-{
-    low_powers(s, m);
-    const double d4 = root(norm1(s, m[2]), 4), d6 = root(norm1(s, m[3]), 6), low = larger(d4, d6);
-    if (low < 1.495585217958292e-2 && !more_halvings(s, m[0], 1, 3, vector)) {
-        return 3;
-    }
-    if (low < 2.539398330063230e-1 && !more_halvings(s, m[0], 1, 5, vector)) {
-        return 5;
-    }
-    product(s, m[2], m[2], m[4], 0);
-    const double d8 = root(norm1(s, m[4]), 8), high = larger(d6, d8);
-    if (high < 9.504178996162932e-1 && !more_halvings(s, m[0], 1, 7, vector)) {
-        return 7;
-    }
-    if (high < 2.097847961257068 && !more_halvings(s, m[0], 1, 9, vector)) {
-        return 9;
-    }
-    product(s, m[2], m[3], m[5], 0);
-    const double d10 = root(norm1(s, m[5]), 10), top = larger(d8, d10), norm = top < high ? top : high;
-    *squarings = halvings(isfinite(norm) ? norm : norm1(s, m[0]), 4.25);
-    *squarings += more_halvings(s, m[0], ldexp(1, -*squarings), 13, vector);
-    return 13;
 }
 
 /* m[0] holds A, behind it perhaps a direction; the result is the one that is returned. */
 static Matrix exponential(Space *s, Matrix *m, int64_t *pivots, double *vector, int64_t *info)
 {
-    Matrix *powers = m, u = m[6], v = m[7], q = m[8], spare = m[5];
+    Matrix spare = m[5], u = m[6], v = m[7], q = m[8];
     const int is_plain = s->all == s->count, filled = is_plain ? sides(s, m[0], 0) : BEFORE | AFTER;
     const double norm = norm1(s, m[0]);
+    double b[MOST_DEGREE + 1];
     int degree = 13, squarings = 0;
     if (!isfinite(norm)) {
         for (npy_intp i = 0; i < s->all; i++) {
@@ -282,15 +241,17 @@ static Matrix exponential(Space *s, Matrix *m, int64_t *pivots, double *vector, 
     } else {
         squarings = halvings(norm, 4.74);
     }
-    if (degree < 13) {
-        low_degree(s, degree, pades[(degree - 3) / 2], powers, u, v, spare);
-    } else {
-        scale(s, powers[0], ldexp(1, -squarings));
-        if (squarings || !is_plain) { /* powers of a large matrix may have overflown */
-            low_powers(s, powers);
-        }
-        degree_13(s, powers, u, v, spare, m[9], m[10]);
+    const double part = ldexp(1, -squarings);
+    for (npy_intp i = 0; squarings && i < s->all; i++) {
+        m[0][i] *= part;
     }
+    if (squarings || !is_plain) { /* powers of a large matrix may have overflown */
+        low_powers(s, m);
+    }
+    coefficients(degree, b);
+    part_of(s, degree, b, 1, m, spare, q);
+    product(s, m[0], spare, u, 0);
+    part_of(s, degree, b, 0, m, v, q);
     *info = quotient(s, u, v, q, pivots);
     for (int k = 0; k < squarings && *info == 0; k++) {
         Matrix from = v;
@@ -327,7 +288,7 @@ static int expm_execute(ThnFrame *f, const ThnInstr *ins)
     const ThnCell *a = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     const npy_intp n = a->dims[0];
     const npy_intp count = n * n * (a->itemsize / 8);
-    Space s = {a->typenum, thn_letter_of(a), n, count, ins->nin * count, 0};
+    Space s = {a->typenum, thn_letter_of(a), a->itemsize / 8, n, count, ins->nin * count, 0};
     if (n == 0) {
         return 0;
     }

@@ -12,9 +12,7 @@ static int cholesky_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnCell *a = THN_IN(f, ins, 0);
     THN_TRY(thn_require_square(f, a, PyExc_ValueError, "Input array is expected to be square"));
     f->work = thn_cubic_work(a);
-    ThnCell *out = THN_OUT(f, ins, 0);
-    return ((const thn_cholesky_params *)ins->data)->lower ? thn_alloc_columns(f, out, a->dims[0], a->dims[0])
-                                                : thn_out_alloc(f, out, a->dims);
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), a->dims);
 }
 
 static void fill_nan(int letter, char *p, npy_intp n)
@@ -44,23 +42,20 @@ static void copy_lower(const ThnCell *a, npy_intp row_stride, npy_intp col_strid
     }
 }
 
-/* The lower factor is made column by column, the upper one row by row: to LAPACK both are the lower factor, which it finds
- * faster. */
+/* The transposed lower factor, or the upper one: column by column both are LAPACK's lower factor, which it finds faster. */
 static int cholesky_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_cholesky_params *c = ins->data;
     const ThnCell *a = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     const npy_intp n = a->dims[0];
-    THN_COLUMNS factor = {out->data, NULL, out};
     if (n == 0) {
         return 0;
     }
     THN_TRY(thn_require_finite(f, thn_all_finite(a)));
-    THN_TRY(c->lower ? thn_columns_open(f, &factor, out) : 0);
-    copy_lower(a, a->strides[!c->lower], a->strides[c->lower], factor.data);
-    int64_t info = thn_potrf(thn_letter_of(a), thn_dense(factor.data, n, n));
+    copy_lower(a, a->strides[!c->lower], a->strides[c->lower], out->data);
+    int64_t info = thn_potrf(thn_letter_of(a), thn_dense(out->data, n, n));
     if (info > 0 && c->nan_on_failure) {
-        fill_nan(thn_letter_of(a), factor.data, n * n);
+        fill_nan(thn_letter_of(a), out->data, n * n);
         info = 0;
     }
     THN_FAIL_IF(f, info > 0, thn_LinAlgError, "%lld-th leading minor of the array is not positive definite", (long long)info);
@@ -77,10 +72,8 @@ static int solve_prepare(ThnFrame *f, const ThnInstr *ins)
     THN_FAIL_IF(f, a->dims[0] != b->dims[0], PyExc_ValueError, "shapes of a %s and b %s are incompatible", THN_SHAPE(2, a->dims),
                 THN_SHAPE(b->ndim, b->dims));
     f->work = thn_cubic_work(a) + (double)thn_size(b) * (double)a->dims[0] * 0.1;
-    if (b->ndim == 2 && s->structure == THN_Structure_SYMMETRIC) {
-        return thn_alloc_columns(f, out, b->dims[0], b->dims[1]);
-    }
-    return thn_out_alloc(f, out, b->dims);
+    const npy_intp turned[2] = {b->dims[b->ndim - 1], b->dims[0]};
+    return thn_out_alloc(f, out, s->structure == THN_Structure_SYMMETRIC ? turned : b->dims);
 }
 
 static int solve_triangular(ThnFrame *f, const ThnCell *a, const ThnCell *out, int upper)
@@ -116,13 +109,11 @@ static int solve_symmetric(ThnFrame *f, const thn_solve_params *s, const ThnCell
 {
     const npy_intp n = a->dims[0];
     THN_POOLED char *copy = thn_linalg_room(f, n * n * a->itemsize);
-    THN_COLUMNS x = {0};
     THN_NEED(copy);
-    THN_TRY(thn_columns_open(f, &x, out));
     thn_copy_rows(a, copy);
-    thn_copy_columns(b, x.data);
+    thn_copy_columns(b, out->data);
     THN_HELD held = thn_hold_for(a);
-    const ThnDense d = thn_dense(copy, n, n), b_x = thn_dense(x.data, n, out->ndim == 1 ? 1 : out->dims[1]);
+    const ThnDense d = thn_dense(copy, n, n), b_x = thn_dense(out->data, n, out->ndim == 1 ? 1 : out->dims[0]);
     const int64_t sizes[THN_SPACES] = {[THN_INT_SPACE] = n + 1};
     return thn_linalg_result(f, THN_LAPACK(SYSV, thn_letter_of(a), sizes, s->lower ? "U" : "L", &d.rows, &b_x.cols, THN_AND_LD(d),
                                            THN_INT_WORK, THN_AND_LD(b_x), THN_WORK, THN_INFO), "Matrix is singular.");

@@ -4,7 +4,6 @@
 #include "copy.h"
 #include "items.h"
 #include "threads.h"
-#include "walk.h"
 
 #define CHUNK 16384       /* flags */
 #define PARALLEL 131072   /* flags from which on chunks are shared out */
@@ -145,115 +144,43 @@ static int nonzero_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-/* ---- array[mask] */
+/* ---- array[mask], of one rank; the array is dense */
 
 typedef struct {
     const Flags *flags;
-    const ThnCell *x, *mask, *out;
-    npy_intp bytes;       /* of the rest at a position of the mask */
-    npy_intp step;        /* from position to position in x; 0: not the same everywhere, or the rest has gaps */
+    const ThnCell *x, *out;
 } Masked;
 
 static int masked_check(ThnProgram *p, ThnInstr *ins)
 {
     const ThnCellSpec *x = &p->cells[ins->ins[0]], *mask = &p->cells[ins->ins[1]];
-    return thn_fits(ins, mask->typenum == NPY_BOOL && mask->ndim >= 1 && mask->ndim <= x->ndim
-                             && p->cells[ins->outs[0]].ndim == x->ndim - mask->ndim + 1);
+    return thn_fits(ins, mask->typenum == NPY_BOOL && mask->ndim >= 1 && mask->ndim == x->ndim);
 }
 
 static int masked_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const ThnCell *x = THN_IN(f, ins, 0), *mask = THN_IN(f, ins, 1);
+    const ThnCell *mask = THN_IN(f, ins, 1), *x = THN_IN(f, ins, 0);
     ThnCell *out = THN_OUT(f, ins, 0);
     THN_TRY(check_mask(f, mask, x, 0));
+    THN_FAIL_IF(f, !thn_is_c_contiguous(x), PyExc_ValueError, "masked: an array that is not contiguous");
     const Flags *m = open_flags(f, ins, mask);
     THN_NEED(m);
-    npy_intp dims[THN_MAXDIM];
-    dims[0] = m->count;
-    memcpy(dims + 1, x->dims + mask->ndim, sizeof(npy_intp) * (size_t)(x->ndim - mask->ndim));
-    THN_TRY(thn_out_alloc(f, out, dims));
-    f->work = (double)m->total * 0.3 + (double)thn_size(out) * x->itemsize * 0.2;
-    return 0;
-}
-
-/* Rows of which neighbours are copied together where they are neighbours in x too. */
-static void copy_runs(const Masked *a, const char *x, const char *flags, npy_intp n, char *out, npy_intp room)
-{
-    const npy_intp bytes = a->bytes;
-    for (npy_intp i = 0; i < n && room > 0;) {
-        if (!flags[i]) {
-            i++;
-            continue;
-        }
-        npy_intp end = i + 1;
-        while (a->step == bytes && end < n && end - i < room && flags[end]) {
-            end++;
-        }
-        memcpy(out, x + i * a->step, (size_t)((end - i) * bytes));
-        out += (end - i) * bytes;
-        room -= end - i;
-        i = end;
-    }
-}
-
-static void copy_anywhere(const Masked *a, npy_intp first, npy_intp n, char *out, npy_intp room)
-{
-    const ThnCell *x = a->x;
-    const int nd = a->mask->ndim;
-    const Dims g = {nd, x->dims, x->strides, 0};
-    for (npy_intp i = 0; i < n && room > 0; i++) {
-        if (!a->flags->flags[first + i]) {
-            continue;
-        }
-        npy_intp at[THN_MAXDIM];
-        char *from = x->data;
-        thn_seek(&g, nd, first + i, 1, &from, at);
-        thn_copy_strided(x->ndim - nd, x->dims + nd, out, a->out->strides + 1, from, x->strides + nd, x->itemsize);
-        out += a->bytes;
-        room--;
-    }
+    f->work = (double)m->total * 0.3 + (double)(m->count * x->itemsize) * 0.2;
+    return thn_out_alloc(f, out, &m->count);
 }
 
 static void masked_task(void *ctx, long task)
 {
     const Masked *a = ctx;
     const Flags *m = a->flags;
-    const npy_intp first = task * CHUNK, n = chunk_length(m, task), room = m->starts[task + 1] - m->starts[task];
-    char *out = a->out->data + m->starts[task] * a->bytes;
-    const char *x = a->x->data + first * a->step;
-    if (!a->step) {
-        copy_anywhere(a, first, n, out, room);
-    } else if (a->bytes == a->x->itemsize && a->step == a->bytes) {
-        thn_pick_items((int)a->bytes, x, m->flags + first, n, out, room);
-    } else {
-        copy_runs(a, x, m->flags + first, n, out, room);
-    }
+    const npy_intp first = task * CHUNK, item = a->x->itemsize;
+    thn_pick_items((int)item, a->x->data + first * item, m->flags + first, chunk_length(m, task), a->out->data + m->starts[task] * item,
+                   m->starts[task + 1] - m->starts[task]);
 }
 
 static int masked_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    Masked a = {f->scratch[ins->index].ptr, THN_IN(f, ins, 0), THN_IN(f, ins, 1), THN_OUT(f, ins, 0), 0, 0};
-    const ThnCell *x = a.x;
-    const int nd = a.mask->ndim;
-    if (thn_size(a.out) == 0) {
-        return 0;
-    }
-    int regular = 1;
-    a.bytes = x->itemsize;
-    for (int i = x->ndim - 1; i >= nd; i--) {
-        regular &= x->dims[i] == 1 || x->strides[i] == a.bytes;
-        a.bytes *= x->dims[i];
-    }
-    npy_intp step = 0, length = 1; /* of the dimensions behind */
-    for (int i = nd - 1; i >= 0; i--) {
-        if (x->dims[i] == 1) {
-            continue;
-        }
-        step = length == 1 ? x->strides[i] : step;
-        regular &= x->strides[i] == step * length;
-        length *= x->dims[i];
-    }
-    a.step = !regular ? 0 : length == 1 ? a.bytes : step;
+    Masked a = {f->scratch[ins->index].ptr, THN_IN(f, ins, 0), THN_OUT(f, ins, 0)};
     thn_parallel_if(a.flags->total >= PARALLEL, (long)a.flags->chunks, masked_task, &a);
     return 0;
 }

@@ -2,8 +2,9 @@
  * twice there, and merged two and two as by Chan, Golub and LeVeque (1979). Far from zero the means of blocks differ by little more
  * than their rounding errors: these are kept, too. */
 #include "vm.h"
-#include "plan.h"
 #include "processor.h"
+#include "tables.h"
+#include "threads.h"
 
 #define BLOCK 2048
 #define SPAN (32 * BLOCK) /* elements of a task, at least */
@@ -99,20 +100,6 @@ typedef struct {
     Moments parts[MOST_TASKS];
 } Pass;
 
-/* The next `n` elements from *ptr on, one after the other. */
-static void gather(const Pass *p, char **ptr, npy_intp *idx, npy_intp n, char *to)
-{
-    const Dims *g = &p->dims;
-    const npy_intp stride = g->strides[g->n - 1], item = p->item;
-    while (n > 0) {
-        const npy_intp left = thn_left(g, g->n, idx), m = left < n ? left : n;
-        thn_copy_2d((int)item, to, 0, item, *ptr, 0, stride, 1, m);
-        to += m * item;
-        n -= m;
-        thn_skip(g, g->n, m, 1, ptr, idx);
-    }
-}
-
 static int moments_of_span(void *ctx, npy_intp start, npy_intp end)
 {
     Pass *p = ctx;
@@ -131,7 +118,7 @@ static int moments_of_span(void *ctx, npy_intp start, npy_intp end)
         Moments m;
         int k = 0;
         if (!dense) {
-            gather(p, &ptr, idx, n, buffer);
+            thn_load_run(g, &ptr, idx, n, thn_copy_inner((int)p->item), buffer, p->item);
         }
         of_block(p->typenum, dense ? p->data + at * p->item : buffer, n, &m);
         for (; b >> k & 1; k++) {
@@ -167,22 +154,14 @@ static void lay_out(Pass *p, const ThnCell *x, npy_intp *shape, npy_intp *stride
     *g = (Dims){0, shape, strides, THN_MAXDIM};
     p->data = x->data;
     for (int d = 0; d < x->ndim; d++) {
-        npy_intp step = x->strides[d];
         if (x->dims[d] == 1) {
             continue;
         }
-        if (step < 0) {
-            p->data += (x->dims[d] - 1) * step;
-            step = -step;
-        }
-        int at = g->n++;
-        for (; at > 0 && strides[at - 1] < step; at--) {
-            strides[at] = strides[at - 1];
-            shape[at] = shape[at - 1];
-        }
-        strides[at] = step;
-        shape[at] = x->dims[d];
+        p->data += x->strides[d] < 0 ? (x->dims[d] - 1) * x->strides[d] : 0;
+        shape[g->n] = x->dims[d];
+        strides[g->n++] = thn_magnitude(x->strides[d]);
     }
+    thn_sort_dims(g, 1, 1);
     thn_merge_dims(g, 1);
 }
 

@@ -7,17 +7,16 @@
 
 /* One axis of the images. */
 typedef struct {
-    npy_intp size, length, step, before, count; /* of the image, a window, between windows; what is before it; windows */
+    npy_intp size, length, step, before, count; /* of the image, a window, between windows; what is before and behind it; windows */
 } Axis;
 
 typedef struct {
     Axis rows, columns;
     int wrapped;
-    npy_intp inner[2];      /* the windows whose columns are all within the image, from one to before another */
     const ThnCell *images;  /* read, or written to */
+    char *lines;            /* room for dense images with what is around them; NULL: they are read where they are */
     char *neighbours;       /* (image, window row, window column, row, column) */
-    npy_intp item, units, per_task;
-    int typenum;
+    npy_intp units, per_task;
 } Job;
 
 /* The two positive numbers of an operand; 0 and an error if it has others, or larger ones than products of two can be. */
@@ -77,26 +76,7 @@ static int job_fits(ThnFrame *f, Job *j, int mode, const ThnCell *images, const 
     j->rows = (Axis){.size = images->dims[2], .length = lengths[0], .step = steps[0]};
     j->columns = (Axis){.size = images->dims[3], .length = lengths[1], .step = steps[1]};
     j->wrapped = mode == THN_WindowBorder_WRAP_CENTERED;
-    if (!axis_fits(f, &j->rows, mode, "rows") || !axis_fits(f, &j->columns, mode, "columns")) {
-        return 0;
-    }
-    const Axis *c = &j->columns;
-    const npy_intp last = c->size - c->length + c->before; /* of the first columns that are within, after `before` */
-    const npy_intp end = last < 0 ? 0 : last / c->step + 1;
-    j->inner[1] = end < c->count ? end : c->count;
-    j->inner[0] = (c->before + c->step - 1) / c->step;
-    j->inner[0] = j->inner[0] < j->inner[1] ? j->inner[0] : j->inner[1];
-    return 1;
-}
-
-/* The pixel at a place that may be outside the image; -1 for a zero. */
-static inline npy_intp pixel(const Axis *a, int wrapped, npy_intp at)
-{
-    if (wrapped) {
-        at %= a->size;
-        return at < 0 ? at + a->size : at;
-    }
-    return at >= 0 && at < a->size ? at : -1;
+    return axis_fits(f, &j->rows, mode, "rows") && axis_fits(f, &j->columns, mode, "columns");
 }
 
 static char *image_of(const ThnCell *x, npy_intp image)
@@ -104,163 +84,135 @@ static char *image_of(const ThnCell *x, npy_intp image)
     return x->data + image / x->dims[1] * x->strides[0] + image % x->dims[1] * x->strides[1];
 }
 
-typedef struct {
-    uint64_t half[2];
-} Wide;
+/* What is there of an axis. */
+static npy_intp padded(const Axis *a)
+{
+    return a->size + 2 * a->before;
+}
 
-#define FEW(N)                                                             \
-    case N:                                                                \
-        for (npy_intp b = first; b < end; b++, p += step, q += next) {     \
-            memcpy(q, p, N * sizeof *q);                                   \
-        }                                                                  \
-        break;
-
-/* A row of the windows of one line of pixels: all but a few of them are within it, those from first to end. Few dense pixels are
- * copied by their number: a loop of any length would take longer than they do. */
-#define DEFINE_GATHER(T, S)                                                                                        \
-    static void gather_##S(const Job *j, const char *line, npy_intp stride, npy_intp first, npy_intp end, T *out,  \
-                           npy_intp next)                                                                          \
-    {                                                                                                              \
-        const npy_intp length = j->columns.length, step = j->columns.step * stride;                                \
-        const char *p = line + first * step - j->columns.before * stride;                                          \
-        T *q = out + first * next;                                                                                 \
-        const int dense = stride == (npy_intp)sizeof(T);                                                           \
-        switch (dense ? length : 0) {                                                                              \
-            FEW(1) FEW(2) FEW(3) FEW(4) FEW(5) FEW(6) FEW(7) FEW(8)                                                \
-        default:                                                                                                   \
-            for (npy_intp b = first; b < end; b++, p += step, q += next) {                                         \
-                if (dense) {                                                                                       \
-                    memcpy(q, p, (size_t)length * sizeof(T));                                                      \
-                }                                                                                                  \
-                for (npy_intp i = 0; !dense && i < length; i++) {                                                  \
-                    q[i] = *(const T *)(p + i * stride);                                                           \
-                }                                                                                                  \
-            }                                                                                                      \
-        }                                                                                                          \
-    }                                                                                                              \
-    static void edge_##S(const Job *j, const char *line, npy_intp stride, npy_intp b, T *q)                        \
-    {                                                                                                              \
-        const Axis *c = &j->columns;                                                                               \
-        for (npy_intp i = 0; i < c->length; i++) {                                                                 \
-            const npy_intp at = pixel(c, j->wrapped, b * c->step - c->before + i);                                 \
-            if (at < 0) {                                                                                          \
-                memset(q + i, 0, sizeof(T));                                                                       \
-            } else {                                                                                               \
-                q[i] = *(const T *)(line + at * stride);                                                           \
-            }                                                                                                      \
-        }                                                                                                          \
-    }                                                                                                              \
-    static void unit_##S(const Job *j, npy_intp unit)                                                              \
-    {                                                                                                              \
-        const Axis *r = &j->rows, *c = &j->columns;                                                                \
-        const npy_intp next = r->length * c->length, stride = j->images->strides[3];                               \
-        const char *image = image_of(j->images, unit / r->count);                                                  \
-        T *out = (T *)j->neighbours + unit * c->count * next;                                                      \
-        for (npy_intp i = 0; i < r->length; i++, out += c->length) {                                               \
-            const npy_intp at = pixel(r, j->wrapped, unit % r->count * r->step - r->before + i);                   \
-            if (at < 0) {                                                                                          \
-                for (npy_intp b = 0; b < c->count; b++) {                                                          \
-                    memset(out + b * next, 0, (size_t)c->length * sizeof(T));                                      \
-                }                                                                                                  \
-                continue;                                                                                          \
-            }                                                                                                      \
-            const char *line = image + at * j->images->strides[2];                                                 \
-            for (npy_intp b = 0; b < j->inner[0]; b++) {                                                           \
-                edge_##S(j, line, stride, b, out + b * next);                                                      \
-            }                                                                                                      \
-            gather_##S(j, line, stride, j->inner[0], j->inner[1], out, next);                                      \
-            for (npy_intp b = j->inner[1]; b < c->count; b++) {                                                    \
-                edge_##S(j, line, stride, b, out + b * next);                                                      \
-            }                                                                                                      \
-        }                                                                                                          \
-    }
-
-DEFINE_GATHER(uint8_t, 1)
-DEFINE_GATHER(uint16_t, 2)
-DEFINE_GATHER(uint32_t, 4)
-DEFINE_GATHER(uint64_t, 8)
-DEFINE_GATHER(Wide, 16)
-
-static int gather_some(void *ctx, npy_intp begin, npy_intp end)
+/* Lines with what is around them: zeros, or the pixels of the opposite border. */
+static int pad_some(void *ctx, npy_intp begin, npy_intp end)
 {
     const Job *j = ctx;
-    for (npy_intp unit = begin; unit < end; unit++) {
-        switch (j->item) {
-        case 1: unit_1(j, unit); break;
-        case 2: unit_2(j, unit); break;
-        case 4: unit_4(j, unit); break;
-        case 8: unit_8(j, unit); break;
-        default: unit_16(j, unit);
+    const Axis *r = &j->rows, *c = &j->columns;
+    const npy_intp item = j->images->itemsize, stride = j->images->strides[3], bytes = padded(c) * item, edge = c->before * item;
+    const ThnInner copy = thn_copy_inner((int)item);
+    for (npy_intp k = begin; k < end; k++) {
+        char *line = j->lines + k * bytes;
+        npy_intp at = k % padded(r) - r->before;
+        at = j->wrapped ? (at + r->size) % r->size : at;
+        memset(line, 0, (size_t)bytes);
+        if (at < 0 || at >= r->size) {
+            continue;
+        }
+        const char *p = image_of(j->images, k / padded(r)) + at * j->images->strides[2];
+        copy(c->size, line + edge, item, p, stride);
+        if (j->wrapped) {
+            copy(c->before, line, item, p + (c->size - c->before) * stride, stride);
+            copy(c->before, line + edge + c->size * item, item, p, stride);
         }
     }
     return 0;
 }
 
-/* Each pixel of an image is the sum over the windows, which are all within it. */
-#define DEFINE_SUM(T)                                                                                    \
-    static void sum_##T(const Job *j, npy_intp image)                                                    \
-    {                                                                                                    \
-        const Axis *r = &j->rows, *c = &j->columns;                                                      \
-        T *out = (T *)j->images->data + image * r->size * c->size;                                       \
-        const T *in = (const T *)j->neighbours + image * r->count * c->count * r->length * c->length;    \
-        const npy_intp length = c->length, next = r->length * length, step = c->step;                    \
-        memset(out, 0, (size_t)(r->size * c->size) * sizeof(T));                                         \
-        for (npy_intp a = 0; a < r->count; a++, in += c->count * next) {                                 \
-            for (npy_intp i = 0; i < r->length; i++) {                                                   \
-                T *line = out + (a * r->step + i) * c->size;                                             \
-                const T *p = in + i * length;                                                            \
-                if (step < length) { /* one pixel of all windows after another: no sum waits for the last */\
-                    for (npy_intp k = 0; k < length; k++) {                                              \
-                        for (npy_intp b = 0; b < c->count; b++) {                                        \
-                            line[b * step + k] += p[b * next + k];                                       \
-                        }                                                                                \
-                    }                                                                                    \
-                    continue;                                                                            \
-                }                                                                                        \
-                for (npy_intp b = 0; b < c->count; b++, p += next, line += step) {                       \
-                    for (npy_intp k = 0; k < length; k++) {                                              \
-                        line[k] += p[k];                                                                 \
-                    }                                                                                    \
-                }                                                                                        \
-            }                                                                                            \
-        }                                                                                                \
+#define FEW(N)                                                             \
+    case N:                                                                \
+        for (npy_intp b = 0; b < count; b++, p += step, q += next) {       \
+            memcpy(q, p, N);                                               \
+        }                                                                  \
+        break;
+
+/* One row of the windows along a line, of `bytes` each. Few bytes are copied by their number: a copy of any length would take longer
+ * than they do. */
+static void gather(const char *p, npy_intp step, npy_intp count, npy_intp bytes, char *q, npy_intp next)
+{
+    switch (bytes) {
+        FEW(1) FEW(2) FEW(3) FEW(4) FEW(5) FEW(6) FEW(7) FEW(8) FEW(10) FEW(12) FEW(14) FEW(16) FEW(20) FEW(24) FEW(28) FEW(32)
+        FEW(40) FEW(48) FEW(56) FEW(64)
+    default:
+        for (npy_intp b = 0; b < count; b++, p += step, q += next) {
+            memcpy(q, p, (size_t)bytes);
+        }
     }
+}
 
-DEFINE_SUM(float)
-DEFINE_SUM(double)
-
-static int sum_some(void *ctx, npy_intp begin, npy_intp end)
+/* Rows of windows. */
+static int gather_some(void *ctx, npy_intp begin, npy_intp end)
 {
     const Job *j = ctx;
-    for (npy_intp image = begin; image < end; image++) {
-        (j->typenum == NPY_FLOAT ? sum_float : sum_double)(j, image);
+    const Axis *r = &j->rows, *c = &j->columns;
+    const npy_intp item = j->images->itemsize, bytes = c->length * item, next = r->length * bytes;
+    const npy_intp below = j->lines ? padded(c) * item : j->images->strides[2];
+    for (npy_intp unit = begin; unit < end; unit++) {
+        const npy_intp image = unit / r->count;
+        const char *line = j->lines ? j->lines + image * padded(r) * below : image_of(j->images, image);
+        char *out = j->neighbours + unit * c->count * next;
+        line += unit % r->count * r->step * below;
+        for (npy_intp i = 0; i < r->length; i++, line += below, out += bytes) {
+            gather(line, c->step * item, c->count, bytes, out, next);
+        }
     }
     return 0;
 }
 
-/* Keeps a job with the instruction; its units are shared by threads. */
-static int keep(ThnFrame *f, const ThnInstr *ins, Job *j, double each)
+#define DEFINE_ADD(T)                                                                                    \
+    static inline void add_##T(npy_intp n, char *to, npy_intp to_step, const char *from, npy_intp step)  \
+    {                                                                                                    \
+        for (; n > 0; n--, to += to_step, from += step) {                                                \
+            *(T *)to += *(const T *)from;                                                                \
+        }                                                                                                \
+    }
+
+DEFINE_ADD(float)
+DEFINE_ADD(double)
+
+/* Each pixel of an image is the sum over the windows, which are all within it. */
+static int sum_some(void *ctx, npy_intp begin, npy_intp end)
 {
-    Job *kept = thn_scratch(f, ins, sizeof *kept);
+    const Job *j = ctx;
+    const Axis *r = &j->rows, *c = &j->columns;
+    const npy_intp item = j->images->itemsize, below = c->size * item, bytes = c->length * item, step = c->step * item;
+    const npy_intp next = r->length * bytes;
+    const int overlap = step < bytes;
+    const ThnInner add = thn_add_inner(j->images->typenum);
+    for (npy_intp image = begin; image < end; image++) {
+        char *out = j->images->data + image * r->size * below;
+        memset(out, 0, (size_t)(r->size * below));
+        const char *p = j->neighbours + image * r->count * c->count * next;
+        for (npy_intp a = 0; a < r->count; a++, p += c->count * next - r->length * bytes) {
+            for (npy_intp k = 0; k < r->length; k++, p += bytes) {
+                char *line = out + (a * r->step + k) * below;
+                /* Where they overlap, one pixel of all windows after another: no sum waits for the last. */
+                for (npy_intp i = 0; overlap && i < c->length; i++) {
+                    (item == 4 ? add_float : add_double)(c->count, line + i * item, step, p + i * item, next);
+                }
+                for (npy_intp b = 0; !overlap && b < c->count; b++) {
+                    add(c->length, line + b * step, item, p + b * next, item);
+                }
+            }
+        }
+    }
+    return 0;
+}
+
+/* Keeps a job with the instruction, and room behind it; its units are shared by threads. */
+static int keep(ThnFrame *f, const ThnInstr *ins, Job *j, double each, npy_intp room)
+{
+    Job *kept = thn_scratch(f, ins, sizeof *kept + (size_t)room);
     THN_NEED(kept);
     j->per_task = each > 0 && each < PART ? (npy_intp)(PART / each) : 1;
     *kept = *j;
+    kept->lines = room ? (char *)(kept + 1) : NULL;
     f->work = each * (double)j->units;
     return 0;
 }
 
 /* ---- neighbours */
 
-static int neighbours_check(ThnProgram *p, ThnInstr *ins)
-{
-    const int item = p->cells[ins->ins[0]].itemsize;
-    return thn_fits(ins, item == 1 || item == 2 || item == 4 || item == 8 || item == 16);
-}
-
 static int neighbours_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *x = THN_IN(f, ins, 0);
-    Job j = {.item = x->itemsize};
+    Job j = {.units = 0};
     if (!job_fits(f, &j, ((const thn_neighbours_params *)ins->data)->mode, x, THN_IN(f, ins, 1), THN_IN(f, ins, 2))) {
         return -1;
     }
@@ -268,7 +220,10 @@ static int neighbours_prepare(ThnFrame *f, const ThnInstr *ins)
     THN_FAIL_IF(f,
                 __builtin_mul_overflow(x->dims[0] * x->dims[1], j.rows.count, &j.units) || __builtin_mul_overflow(j.units, j.columns.count, &dims[0]),
                 PyExc_MemoryError, "Images2Neibs: too many windows");
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), dims) < 0 ? -1 : keep(f, ins, &j, (double)(j.columns.count * dims[1]));
+    THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), dims));
+    const int in_place = !j.rows.before && !j.columns.before && (x->strides[3] == x->itemsize || x->dims[3] < 2);
+    return keep(f, ins, &j, (double)(j.columns.count * dims[1]),
+                in_place ? 0 : x->dims[0] * x->dims[1] * padded(&j.rows) * padded(&j.columns) * x->itemsize);
 }
 
 static int neighbours_execute(ThnFrame *f, const ThnInstr *ins)
@@ -276,6 +231,9 @@ static int neighbours_execute(ThnFrame *f, const ThnInstr *ins)
     Job *j = f->scratch[ins->index].ptr;
     j->images = THN_IN(f, ins, 0);
     j->neighbours = THN_OUT(f, ins, 0)->data;
+    if (j->lines) {
+        thn_parallel_ranges(j->images->dims[0] * j->images->dims[1] * padded(&j->rows), PART / (padded(&j->columns) + 1) + 1, pad_some, j);
+    }
     thn_parallel_ranges(j->units, j->per_task, gather_some, j);
     return 0;
 }
@@ -291,11 +249,10 @@ static int neighbours_sum_check(ThnProgram *Py_UNUSED(p), ThnInstr *ins)
 static int neighbours_sum_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *x = THN_IN(f, ins, 0), *g = THN_IN(f, ins, 1);
-    Job j = {.typenum = g->typenum};
+    Job j = {.units = x->dims[0] * x->dims[1]};
     if (!job_fits(f, &j, ((const thn_neighbours_sum_params *)ins->data)->mode, x, THN_IN(f, ins, 2), THN_IN(f, ins, 3))) {
         return -1;
     }
-    j.units = x->dims[0] * x->dims[1];
     const npy_intp windows = j.rows.count * j.columns.count, pixels = j.rows.length * j.columns.length;
     THN_FAIL_IF(f, g->dims[0] != j.units * windows || g->dims[1] != pixels, PyExc_ValueError,
                 "neighbours_sum: %ld rows of %ld, where there are %ld of %ld", (long)g->dims[0], (long)g->dims[1],
@@ -303,7 +260,7 @@ static int neighbours_sum_prepare(ThnFrame *f, const ThnInstr *ins)
     THN_FAIL_IF(f, !thn_is_c_contiguous(g), PyExc_ValueError, "neighbours_sum: rows that are not contiguous");
     return thn_out_alloc(f, THN_OUT(f, ins, 0), x->dims) < 0
                ? -1
-               : keep(f, ins, &j, (double)(windows * pixels + j.rows.size * j.columns.size));
+               : keep(f, ins, &j, (double)(windows * pixels + j.rows.size * j.columns.size), 0);
 }
 
 static int neighbours_sum_execute(ThnFrame *f, const ThnInstr *ins)
@@ -315,5 +272,5 @@ static int neighbours_sum_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-THN_INSTRUCTION(neighbours, neighbours_check, neighbours_prepare, neighbours_execute)
+THN_INSTRUCTION(neighbours, NULL, neighbours_prepare, neighbours_execute)
 THN_INSTRUCTION(neighbours_sum, neighbours_sum_check, neighbours_sum_prepare, neighbours_sum_execute)

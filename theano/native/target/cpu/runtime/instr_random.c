@@ -144,46 +144,18 @@ static int draw_natively(ThnFrame *f, const ThnInstr *ins, PyObject *state)
     return released ? 1 : -1;
 }
 
-/* function(state, parameters..., size) as an array; a new reference. */
+/* function(state, lengths, parameters...), an array; a new reference. */
 static PyObject *draw_by_call(ThnFrame *f, const ThnInstr *ins, PyObject *state)
 {
-    const thn_draw_params *p = ins->data;
-    const ThnCell *shape = THN_IN(f, ins, 1), *out = THN_OUT(f, ins, 1);
-    const int nd = (int)shape->dims[0];
-    npy_intp dims[THN_MAXDIM];
-    THN_NULL_UNLESS(!nd || sample_dims(f, ins, dims) >= 0);
-    THN_OWNED PyObject *args = PyTuple_New(ins->nin), *size = nd ? PyTuple_New(nd) : Py_NewRef(Py_None);
-    THN_NULL_UNLESS(args && size);
-    for (int i = 0; i < nd; i++) {
-        PyObject *length = PyLong_FromSsize_t(dims[i]);
-        THN_NULL_UNLESS(length);
-        PyTuple_SET_ITEM(size, i, length);
-    }
-    for (int k = 2; k < ins->nin; k++) {
+    THN_OWNED PyObject *args = PyTuple_New(ins->nin);
+    THN_NULL_UNLESS(args);
+    PyTuple_SET_ITEM(args, 0, Py_NewRef(state));
+    for (int k = 1; k < ins->nin; k++) {
         PyObject *v = thn_box(f, THN_IN(f, ins, k));
         THN_NULL_UNLESS(v);
-        PyTuple_SET_ITEM(args, k - 1, v);
+        PyTuple_SET_ITEM(args, k, v);
     }
-    PyTuple_SET_ITEM(args, 0, Py_NewRef(state));
-    PyTuple_SET_ITEM(args, ins->nin - 1, Py_NewRef(size));
-    THN_OWNED PyObject *sample = PyObject_Call(p->function, args, NULL);
-    PyObject *array = sample ? PyArray_FromAny(sample, PyArray_DescrFromType(out->typenum), 0, 0, NPY_ARRAY_FORCECAST, NULL) : NULL;
-    if (array && !nd && PyArray_NDIM((PyArrayObject *)array) < out->ndim) {
-        /* NumPy returns a scalar where all parameters have one element. */
-        const int missing = out->ndim - PyArray_NDIM((PyArrayObject *)array);
-        for (int i = 0; i < out->ndim; i++) {
-            dims[i] = i < missing ? 1 : PyArray_DIM((PyArrayObject *)array, i - missing);
-        }
-        PyArray_Dims given = {dims, out->ndim};
-        PyObject *reshaped = PyArray_Newshape((PyArrayObject *)array, &given, NPY_CORDER);
-        Py_SETREF(array, reshaped);
-    }
-    if (array && PyArray_NDIM((PyArrayObject *)array) != out->ndim) {
-        PyErr_Format(PyExc_ValueError, "The sample should have dimension %d, it has %d", out->ndim,
-                     PyArray_NDIM((PyArrayObject *)array));
-        Py_CLEAR(array);
-    }
-    return array;
+    return PyObject_Call(((const thn_draw_params *)ins->data)->function, args, NULL);
 }
 
 static int draw_check(ThnProgram *p, ThnInstr *ins)

@@ -62,31 +62,6 @@ void thn_copy_columns(const ThnCell *a, char *dst)
     thn_copy_strided(a->ndim, a->dims, dst, strides, a->data, a->strides, a->itemsize);
 }
 
-int thn_alloc_columns(ThnFrame *f, ThnCell *out, npy_intp rows, npy_intp cols)
-{
-    npy_intp dims[2] = {rows, cols}, strides[2] = {out->itemsize, rows * out->itemsize};
-    return thn_out_alloc_strided(f, out, dims, strides);
-}
-
-int thn_columns_open(ThnFrame *f, ThnColumns *c, const ThnCell *out)
-{
-    const npy_intp item = out->itemsize, rows = out->dims[0], cols = out->ndim > 1 ? out->dims[1] : 1;
-    *c = (ThnColumns){out->data, NULL, out};
-    if (out->ndim > 1 && ((rows > 1 && out->strides[0] != item) || (cols > 1 && out->strides[1] != rows * item))) {
-        c->data = c->held = thn_linalg_room(f, rows * cols * item);
-    }
-    return c->data ? 0 : -1;
-}
-
-void thn_columns_close(ThnColumns *c)
-{
-    if (c->held) {
-        npy_intp strides[2] = {c->out->itemsize, c->out->dims[0] * c->out->itemsize};
-        thn_copy_strided(2, c->out->dims, c->out->data, c->out->strides, c->held, strides, c->out->itemsize);
-        thn_pool_free(c->held);
-    }
-}
-
 /* Adding one to the exponent of infinities and NaNs, and of no other number, carries into the sign bit. */
 #define FINITE_ROW(NAME, U, SIGN, ONE)                                                         \
     static int NAME(const char *row, npy_intp n, npy_intp stride, int parts)                   \

@@ -50,17 +50,4 @@ static inline ThnDense thn_dense(char *data, npy_intp rows, npy_intp cols)
     return (ThnDense){data, rows, cols, rows > 0 ? rows : 1};
 }
 
-/* Column-major memory for a result: its own, or, where that was laid out differently, memory that is copied at the end. */
-typedef struct {
-    char *data, *held;
-    const ThnCell *out;
-} ThnColumns;
-
-/* For prepare: a column-major output. */
-int thn_alloc_columns(ThnFrame *f, ThnCell *out, npy_intp rows, npy_intp cols);
-int thn_columns_open(ThnFrame *f, ThnColumns *c, const ThnCell *out);
-/* Of such a variable: it is copied where the variable's scope ends. */
-#define THN_COLUMNS __attribute__((cleanup(thn_columns_close))) ThnColumns
-void thn_columns_close(ThnColumns *c);
-
 #endif
