@@ -32,10 +32,11 @@ int thn_itemsize(int typenum)
     return size ? (int)PyLong_AsLong(size) : -1;
 }
 
-int thn_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
+int thn_add_type(PyObject *module, const char *name, size_t size, unsigned long flags, PyType_Slot *slots, PyTypeObject **to)
 {
-    *type = (PyTypeObject *)PyType_FromSpec(spec);
-    return *type ? PyModule_AddType(module, *type) : -1;
+    PyType_Spec spec = {name, (int)size, 0, (unsigned)(Py_TPFLAGS_DEFAULT | flags), slots};
+    *to = (PyTypeObject *)PyType_FromSpec(&spec);
+    return *to ? PyModule_AddType(module, *to) : -1;
 }
 
 void *thn_alloc(size_t n)

@@ -225,8 +225,9 @@ void thn_cell_release(ThnCell *c);
 PyObject *thn_box(ThnFrame *f, ThnCell *c);               /* new reference */
 int thn_unbox(ThnFrame *f, ThnCell *c, PyObject *value);  /* checks dtype, ndim, broadcast pattern; TypeError */
 void thn_set_object(ThnCell *c, PyObject *value);         /* OBJECT cells; takes a new reference */
-/* Makes a type, an attribute of the module. */
-int thn_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type);
+/* Makes the type `to` of objects T, an attribute of the module. */
+#define THN_ADD_TYPE(module, name, T, flags, slots, to) thn_add_type(module, "theano.native._runtime." name, sizeof(T), flags, slots, to)
+int thn_add_type(PyObject *module, const char *name, size_t size, unsigned long flags, PyType_Slot *slots, PyTypeObject **to);
 /* Appends what it takes a reference of; -1 also if that is NULL. */
 int thn_append(PyObject *list, PyObject *element);
 /* Bytes of an element; -1 with an exception if there is no such type. */

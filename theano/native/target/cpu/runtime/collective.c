@@ -612,13 +612,6 @@ static PyType_Slot transfer_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec transfer_spec = {
-    .name = "theano.native._runtime.Transfer",
-    .basicsize = sizeof(ThnTransfer),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = transfer_slots,
-};
-
 /* ---- the Exchange type */
 
 static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -792,15 +785,8 @@ static PyType_Slot exchange_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec exchange_spec = {
-    .name = "theano.native._runtime.Exchange",
-    .basicsize = sizeof(ThnExchange),
-    .flags = Py_TPFLAGS_DEFAULT,
-    .slots = exchange_slots,
-};
-
 int thn_collective_init(PyObject *module)
 {
-    THN_TRY(thn_add_type(module, &transfer_spec, &thn_TransferType));
-    return thn_add_type(module, &exchange_spec, &thn_ExchangeType);
+    THN_TRY(THN_ADD_TYPE(module, "Transfer", ThnTransfer, Py_TPFLAGS_DISALLOW_INSTANTIATION, transfer_slots, &thn_TransferType));
+    return THN_ADD_TYPE(module, "Exchange", ThnExchange, 0, exchange_slots, &thn_ExchangeType);
 }

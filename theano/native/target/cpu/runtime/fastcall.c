@@ -382,16 +382,10 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
-    .name = "theano.native._runtime.FastCall",
-    .basicsize = sizeof(FastCall),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
-    .slots = slots,
-};
-
 int thn_fastcall_init(PyObject *module)
 {
     slow_call_name = PyUnicode_InternFromString("_slow_call");
     THN_NEED(slow_call_name);
-    return thn_add_type(module, &spec, &thn_FastCallType);
+    return THN_ADD_TYPE(module, "FastCall", FastCall, Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots,
+                        &thn_FastCallType);
 }

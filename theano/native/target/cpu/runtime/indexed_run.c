@@ -89,14 +89,14 @@ static void gather_rows(const ThnTable *a, char *dense, const npy_intp *offsets,
     thn_rows_move(&rows, a->data, offsets, n, dense, a->row * a->array->itemsize);
 }
 
-/* Strides within a row of what is to be scattered, of that many columns; returns the row's bytes. */
-static npy_intp row_strides(const Run *r, npy_intp width, npy_intp *strides)
+/* Strides within a row, in a buffer, of a table or of that many columns of the target; returns the row's bytes. */
+static npy_intp row_strides(const Run *r, int g, npy_intp width, npy_intp *strides)
 {
-    const ThnTable *a = &r->st->arrays[TARGET];
-    npy_intp step = r->k->out[0].itemsize;
+    const ThnTable *a = &r->st->arrays[g];
+    npy_intp step = a->array->itemsize;
     for (int i = a->rest - 1; i >= 0; i--) {
         strides[i] = step;
-        step *= i == a->rest - 1 && r->column >= 0 ? width : a->rest_dims[i];
+        step *= g == TARGET && i == a->rest - 1 && r->column >= 0 ? width : a->rest_dims[i];
     }
     return step;
 }
@@ -133,33 +133,24 @@ static void make_plan(const Run *r, Work *w, npy_intp rows, npy_intp width)
     if (r->column >= 0) {
         shape[r->column] = width;
     }
-    for (int g = 0; g < s->n_gathers; g++) {
-        const ThnTable *a = &r->st->arrays[g];
-        const int op = s->gathers[g].op, at = s->gathers[g].at;
-        npy_intp dense[THN_KMAXDIM];
-        thn_dense_strides(a->rest, a->rest_dims, k->in[op].itemsize, dense);
-        for (int d = 0; d < s->nd; d++) {
-            strides[g][at + d] = a->row * k->in[op].itemsize;
+    for (int g = 0; g <= TARGET; g++) {
+        if (arrays_of(r, g)) {
+            const ThnTable *a = &r->st->arrays[g];
+            npy_intp within[THN_KMAXDIM];
+            const npy_intp step = row_strides(r, g, width, within);
+            for (int d = 0; d < s->nd; d++) {
+                strides[g][a->at + d] = step;
+            }
+            for (int i = 0; i < a->rest; i++) {
+                strides[g][a->axis_of_rest[i]] = r->by_row ? a->rest_strides[i] : within[i];
+            }
+            if (g < TARGET || s->adds) {
+                in[g < TARGET ? s->gathers[g].op : k->nin - 1].strides = strides[g];
+            }
         }
-        for (int i = 0; i < a->rest; i++) {
-            strides[g][a->axis_of_rest[i]] = r->by_row ? a->rest_strides[i] : dense[i];
-        }
-        in[op].strides = strides[g];
     }
     if (r->scatters) {
-        const ThnTable *a = &r->st->arrays[TARGET];
-        npy_intp within[THN_KMAXDIM];
-        const npy_intp step = row_strides(r, width, within);
-        for (int i = 0; i < a->rest; i++) {
-            strides[TARGET][a->axis_of_rest[i]] = r->by_row ? a->rest_strides[i] : within[i];
-        }
-        for (int d = 0; d < s->nd; d++) {
-            strides[TARGET][s->target.at + d] = step;
-        }
         out[0].strides = strides[TARGET];
-        if (s->adds) {
-            in[k->nin - 1].strides = strides[TARGET];
-        }
     }
     thn_plan(k, in, out, shape, w->plan);
     w->rows = rows;
@@ -238,7 +229,7 @@ static void run_tile(Run *r, Work *w, char *const *from, npy_intp t, npy_intp n,
     }
     run_plan(r, w);
     find_offsets(r, TARGET, from, n, w->offsets[TARGET]);
-    const npy_intp row = row_strides(r, width, strides);
+    const npy_intp row = row_strides(r, TARGET, width, strides);
     scatter_rows(r, w->offsets[TARGET], n, w->buffers[TARGET], row, strides, c0, width);
 }
 
@@ -316,17 +307,14 @@ static void run_rows(Run *r, Work *w, char *const *from, npy_intp t, npy_intp n,
     for (int op = 0; op < ops; op++) {
         steps[op] = r->strides[op][last];
     }
-    for (int g = 0; g < s->n_gathers; g++) {
-        const ThnTable *x = &r->st->arrays[g];
-        const int op = s->gathers[g].op, cut = c0 && !(k->in[op].bcast >> r->column & 1);
-        find_offsets(r, g, from, n, w->offsets[g]);
-        bytes[g] = x->row * k->in[op].itemsize;
-        shift[g] = cut ? c0 * x->rest_strides[x->rest - 1] : 0;
-    }
-    if (r->scatters) {
-        find_offsets(r, TARGET, from, n, w->offsets[TARGET]);
-        shift[TARGET] = c0 ? c0 * a->rest_strides[a->rest - 1] : 0;
-        bytes[TARGET] = width * k->out[0].itemsize;
+    for (int g = 0; g <= TARGET; g++) {
+        if (arrays_of(r, g)) {
+            const ThnTable *x = &r->st->arrays[g];
+            const int cut = c0 && (g == TARGET || !(k->in[s->gathers[g].op].bcast >> r->column & 1));
+            find_offsets(r, g, from, n, w->offsets[g]);
+            bytes[g] = (g == TARGET ? width : x->row) * x->array->itemsize;
+            shift[g] = cut ? c0 * x->rest_strides[x->rest - 1] : 0;
+        }
     }
     for (npy_intp i = 0; i < n; i++) {
         const int others = w->kind >= 0 && !is_of_kind(r, w, i);

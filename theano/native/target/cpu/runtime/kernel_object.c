@@ -166,13 +166,6 @@ static PyType_Slot kernel_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec kernel_spec = {
-    .name = "theano.native._runtime.Kernel",
-    .basicsize = sizeof(KernelObject),
-    .flags = Py_TPFLAGS_DEFAULT,
-    .slots = kernel_slots,
-};
-
 /* ---- the instructions */
 
 const ThnKernel *thn_kernel_of(PyObject *o)
@@ -417,5 +410,5 @@ static PyMethodDef functions[] = {
 int thn_launch_init(PyObject *module)
 {
     THN_TRY(PyModule_AddFunctions(module, functions));
-    return thn_add_type(module, &kernel_spec, &KernelType);
+    return THN_ADD_TYPE(module, "Kernel", KernelObject, 0, kernel_slots, &KernelType);
 }

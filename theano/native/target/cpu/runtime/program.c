@@ -445,14 +445,7 @@ static PyType_Slot program_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec program_spec = {
-    .name = "theano.native._runtime.Program",
-    .basicsize = sizeof(ThnProgram),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .slots = program_slots,
-};
-
 int thn_program_init(PyObject *module)
 {
-    return thn_add_type(module, &program_spec, &thn_ProgramType);
+    return THN_ADD_TYPE(module, "Program", ThnProgram, Py_TPFLAGS_HAVE_GC, program_slots, &thn_ProgramType);
 }

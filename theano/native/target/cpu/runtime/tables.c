@@ -69,7 +69,7 @@ int thn_within(const ThnCell *index, int64_t low, int64_t high, int64_t *outside
     npy_intp at[THN_MAXDIM] = {0};
     char *p = index->data;
     for (npy_intp rows = n ? thn_size(index) / n : 0; rows > 0; rows--) {
-        for (npy_intp i = thn_all_within(index->typenum, p, step, n, low, high) ? n : 0; i < n; i++) {
+        for (npy_intp i = thn_offsets(index->typenum, p, step, n, high, low < 0, 0, 0, NULL) ? n : 0; i < n; i++) {
             *outside = get(p + i * step);
             if (*outside < low || *outside >= high) {
                 return 0;
@@ -97,7 +97,7 @@ int thn_table_check(ThnFrame *f, const ThnTable *t)
 int thn_table_offsets(const ThnTable *t, char *const *ptr, const npy_intp *steps, int pitch, npy_intp n, npy_intp *offsets)
 {
     for (int k = 0; k < t->n; k++) {
-        if (!thn_offsets(t->index[k]->typenum, ptr[k], steps[k * pitch], n, t->size[k], t->stride[k], k > 0, offsets)) {
+        if (!thn_offsets(t->index[k]->typenum, ptr[k], steps[k * pitch], n, t->size[k], 1, t->stride[k], k > 0, offsets)) {
             return 0;
         }
     }
