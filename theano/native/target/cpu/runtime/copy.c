@@ -206,8 +206,8 @@ ThnInner thn_copy_inner(int itemsize)
 
 /* ---- adding and multiplying */
 
-#define ARITHMETIC(VERB, OP, NAME, T, WIDE)                                                   \
-    static void VERB##_##NAME(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)   \
+#define ARITHMETIC(ATTRIBUTE, VERB, OP, NAME, T, WIDE)                                        \
+    ATTRIBUTE static void VERB##_##NAME(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss) \
     {                                                                                         \
         if (ds == (npy_intp)sizeof(T) && ss == (npy_intp)sizeof(T)) {                         \
             T *a = (T *)d;                                                                    \
@@ -219,7 +219,7 @@ ThnInner thn_copy_inner(int itemsize)
         }                                                                                     \
         LOOP *(T *)d = (T)((WIDE) * (T *)d OP (WIDE) * (const T *)s);                         \
     }
-#define ADD_AND_MULTIPLY(NAME, T, WIDE) ARITHMETIC(add, +, NAME, T, WIDE) ARITHMETIC(mul, *, NAME, T, WIDE)
+#define ADD_AND_MULTIPLY(NAME, T, WIDE) ARITHMETIC(, add, +, NAME, T, WIDE) ARITHMETIC(, mul, *, NAME, T, WIDE)
 ADD_AND_MULTIPLY(u1, uint8_t, uint32_t)
 ADD_AND_MULTIPLY(u2, uint16_t, uint32_t)
 ADD_AND_MULTIPLY(u4, uint32_t, uint32_t)
@@ -228,22 +228,10 @@ ADD_AND_MULTIPLY(f4, float, float)
 ADD_AND_MULTIPLY(f8, double, double)
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#define WIDE 1
+#define WIDE_ADD 1
 /* Rows that are added to rows, which scattering does most. */
-#define WIDE_ADD(NAME, T)                                                                                           \
-    __attribute__((target("avx2"))) static void wide_add_##NAME(npy_intp n, char *d, npy_intp ds, const char *s,    \
-                                                                npy_intp ss)                                        \
-    {                                                                                                               \
-        if (ds != (npy_intp)sizeof(T) || ss != (npy_intp)sizeof(T)) {                                               \
-            add_##NAME(n, d, ds, s, ss);                                                                            \
-            return;                                                                                                 \
-        }                                                                                                           \
-        for (npy_intp i = 0; i < n; i++) {                                                                          \
-            ((T *)d)[i] += ((const T *)s)[i];                                                                       \
-        }                                                                                                           \
-    }
-WIDE_ADD(f4, float)
-WIDE_ADD(f8, double)
+ARITHMETIC(__attribute__((target("avx2"))), wide_add, +, f4, float, float)
+ARITHMETIC(__attribute__((target("avx2"))), wide_add, +, f8, double, double)
 #endif
 
 /* *d becomes EXPR of it, x, and of *s, y. */
@@ -280,7 +268,7 @@ ThnInner thn_add_inner(int typenum)
     static const ThnInner table[T_COUNT] = {add_b1, add_u1, add_u1, add_u2, add_u2, add_u4, add_u4,
                                             add_u8, add_u8, add_f2, add_f4, add_f8, add_c8, add_c16};
     int t = thn_type_index(typenum);
-#if WIDE
+#if WIDE_ADD
     if ((typenum == NPY_FLOAT || typenum == NPY_DOUBLE) && __builtin_cpu_supports("avx2")) {
         return typenum == NPY_FLOAT ? wide_add_f4 : wide_add_f8;
     }
