@@ -369,16 +369,12 @@ static PyObject *get_threads(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(unus
 /* Reading /proc/cpuinfo takes milliseconds: the kernel measures frequencies for it. */
 static PyObject *cpu_info(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(unused))
 {
+    static const unsigned leaves[8][2] = {{0}, {1}, {7}, {7, 1}, {0x80000001u}, {0x80000002u}, {0x80000003u}, {0x80000004u}};
     unsigned r[9][4] = {{0}};
-    __get_cpuid_count(0, 0, &r[0][0], &r[0][1], &r[0][2], &r[0][3]);
-    __get_cpuid_count(1, 0, &r[1][0], &r[1][1], &r[1][2], &r[1][3]);
-    r[1][1] = 0; /* holds the number of the core that asks */
-    __get_cpuid_count(7, 0, &r[2][0], &r[2][1], &r[2][2], &r[2][3]);
-    __get_cpuid_count(7, 1, &r[3][0], &r[3][1], &r[3][2], &r[3][3]);
-    __get_cpuid(0x80000001u, &r[4][0], &r[4][1], &r[4][2], &r[4][3]);
-    for (unsigned i = 0; i < 3; i++) {
-        __get_cpuid(0x80000002u + i, &r[5 + i][0], &r[5 + i][1], &r[5 + i][2], &r[5 + i][3]);
+    for (int i = 0; i < 8; i++) {
+        __get_cpuid_count(leaves[i][0], leaves[i][1], &r[i][0], &r[i][1], &r[i][2], &r[i][3]);
     }
+    r[1][1] = 0; /* holds the number of the core that asks */
     __builtin_cpu_init();
     const int fma = __builtin_cpu_supports("fma") != 0, avx2 = __builtin_cpu_supports("avx2") != 0;
     const int avx512 = __builtin_cpu_supports("avx512f") != 0;
