@@ -303,10 +303,11 @@ static int position_kernel_prepare(ThnFrame *f, const ThnInstr *ins)
     const ThnKernel *k = ((const thn_position_kernel_params *)ins->data)->kernel;
     const int last = k->n_outer - 1;
     ThnCell *out = THN_OUT(f, ins, 0);
-    ThnPlan *plan = f->scratch[ins->index].ptr;
+    ThnPlan *plan = thn_scratch(f, ins, thn_plan_size(k));
     char *ptr[THN_KMAXOPS];
     npy_intp strides[THN_KMAXOPS], dims[THN_KMAXDIM];
     double work = k->cost;
+    THN_NEED(plan);
     for (int i = 0; i < k->nin; i++) {
         const ThnCell *c = THN_IN(f, ins, i);
         const int along = k->in[i].position;
@@ -321,16 +322,14 @@ static int position_kernel_prepare(ThnFrame *f, const ThnInstr *ins)
         }
     }
     if (last > 1 || work > THN_GIL_WORK) {
-        plan = thn_scratch(f, ins, thn_plan_size(k));
-        return plan ? plan_kernel(f, ins, k, dims, plan) : -1;
+        return plan_kernel(f, ins, k, dims, plan);
     }
     THN_TRY(thn_out_alloc(f, out, dims));
     ptr[k->nin] = out->data;
     strides[k->nin] = last ? out->strides[0] : 0;
     k->fn->elem(ptr, strides, last ? dims[0] : 1, dims[last]);
-    if (plan) {
-        plan->mode = RUN_NOTHING;
-    }
+    plan->mode = RUN_NOTHING;
+    plan->direct = 0;
     return 0;
 }
 
@@ -340,13 +339,8 @@ static int op_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-static int position_kernel_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    return f->scratch[ins->index].ptr ? op_execute(f, ins) : 0;
-}
-
 THN_INSTRUCTION(kernel, op_check, op_prepare, op_execute)
-THN_INSTRUCTION(position_kernel, op_check, position_kernel_prepare, position_kernel_execute)
+THN_INSTRUCTION(position_kernel, op_check, position_kernel_prepare, op_execute)
 
 /* ---- module functions */
 
