@@ -186,20 +186,14 @@ int thn_out_view(ThnFrame *Py_UNUSED(f), ThnCell *out, ThnCell *in, char *data, 
 
 void thn_out_within(ThnCell *out, const npy_intp *dims, ThnBuffer *buf, char *data)
 {
-    buf->refs++;
+    const int number = out->ndim == 0; /* lies in its cell */
+    buf->refs += !number;
     memmove(out->dims, dims, sizeof(npy_intp) * (size_t)out->ndim);
     thn_dense_strides(out->ndim, out->dims, out->itemsize, out->strides);
-    thn_cell_release(out);
-    out->flags |= THN_CELL_SET;
-    if (out->ndim == 0) {
-        /* A number lies in its cell. */
-        memcpy(out->scalar.bytes, data, (size_t)out->itemsize);
-        out->data = out->scalar.bytes;
-        thn_buffer_drop(buf);
-        return;
+    take_memory(out, number ? NULL : buf, number ? NULL : data);
+    if (number) {
+        memcpy(out->data, data, (size_t)out->itemsize);
     }
-    out->buf = buf;
-    out->data = data;
 }
 
 int thn_out_alias(ThnFrame *f, ThnCell *out, ThnCell *in)

@@ -338,7 +338,10 @@ static int columns_chunk(void *ctx, thn_intp i0, thn_intp i1)
 {
     const Launch *l = ctx;
     const thn_intp nblocks = blocks_of(l->p);
-    accumulate_columns(l, 0, nblocks, i0, i1, l->acc + (size_t)(i0 / l->chunk * nblocks) * acc_total(l->p->k));
+    for (thn_intp e; i0 < i1; i0 = e) {
+        e = i1 - i0 < l->chunk ? i1 : i0 + l->chunk;
+        accumulate_columns(l, 0, nblocks, i0, e, l->acc + (size_t)(i0 / l->chunk * nblocks) * acc_total(l->p->k));
+    }
     return 0;
 }
 
@@ -366,13 +369,7 @@ static void columns_of_row(Launch *l, double work)
         thn_parallel_ranges(nblocks, thn_share(work, nblocks), column_blocks, l);
         return;
     }
-    if (work < PARALLEL_WORK) {
-        for (thn_intp i0 = 0; i0 < p->inner; i0 += l->chunk) {
-            columns_chunk(l, i0, i0 + l->chunk < p->inner ? i0 + l->chunk : p->inner);
-        }
-    } else {
-        thn_parallel_ranges(p->inner, l->chunk, columns_chunk, l);
-    }
+    thn_parallel_ranges(p->inner, work < PARALLEL_WORK ? p->inner : l->chunk, columns_chunk, l);
     for (thn_intp b = 0; b < nblocks; b++) {
         char *acc = l->acc + (size_t)b * acc_bytes;
         const thn_intp left = ncols - b * THN_LANES, n = left < THN_LANES ? left : THN_LANES;

@@ -141,15 +141,8 @@ static void send_away(const Job *job)
     }
 }
 #else
-static void note_core(Worker *w)
-{
-    (void)w;
-}
-
-static void send_away(const Job *job)
-{
-    (void)job;
-}
+#define note_core(w) ((void)(w))
+#define send_away(job) ((void)(job))
 #endif
 
 /* ---- waiting */
