@@ -175,9 +175,7 @@ void *thn_buffer_alloc(size_t n)
         free(b);
         n = (n + 4095) & ~(size_t)4095;
         b = malloc(sizeof(Buffer) + n);
-        if (!b) {
-            return NULL;
-        }
+        THN_NULL_UNLESS(b);
         b->size = n;
     }
     return b + 1;

@@ -20,6 +20,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include "failing.h"
 #include <stdint.h>
 #include <stddef.h>
 #include <string.h>
@@ -143,25 +144,9 @@ int thn_error(ThnFrame *f, PyObject *type, const char *fmt, ...)
 #endif
     ;
 
-/* In a function that returns -1 where it fails, with the error set: hands on the failure of a call, or that there is no memory. */
-#define THN_TRY(call)     \
-    do {                  \
-        if ((call) < 0) { \
-            return -1;    \
-        }                 \
-    } while (0)
-#define THN_NEED(pointer) THN_TRY((pointer) ? 0 : -1)
-
-/* The same in a function that returns NULL. */
-#define THN_NULL_UNLESS(condition) \
-    do {                           \
-        if (!(condition)) {        \
-            return NULL;           \
-        }                          \
-    } while (0)
 /* With the GIL: the exception, and -1. */
 #define THN_RAISE(...) (PyErr_Format(__VA_ARGS__), -1)
-/* In such a function: fails with thn_error, or THN_RAISE, if the condition holds. */
+/* In a function that returns -1: fails with thn_error, or THN_RAISE, if the condition holds. */
 #define THN_FAIL_IF(f, condition, ...)             \
     do {                                           \
         if (condition) {                           \

@@ -68,25 +68,14 @@ static inline half_t double_to_half(double d)
 
 int thn_type_index(int typenum)
 {
-    switch (typenum) {
-    case NPY_BOOL: return T_b1;
-    case NPY_BYTE: return T_i1;
-    case NPY_UBYTE: return T_u1;
-    case NPY_SHORT: return T_i2;
-    case NPY_USHORT: return T_u2;
-    case NPY_INT: return T_i4;
-    case NPY_UINT: return T_u4;
-    case NPY_LONG: return sizeof(long) == 8 ? T_i8 : T_i4;
-    case NPY_ULONG: return sizeof(long) == 8 ? T_u8 : T_u4;
-    case NPY_LONGLONG: return T_i8;
-    case NPY_ULONGLONG: return T_u8;
-    case NPY_HALF: return T_f2;
-    case NPY_FLOAT: return T_f4;
-    case NPY_DOUBLE: return T_f8;
-    case NPY_CFLOAT: return T_c8;
-    case NPY_CDOUBLE: return T_c16;
-    default: return -1;
-    }
+    /* One more than it; 0: none. */
+    static const int8_t places[] = {
+        [NPY_BOOL] = T_b1 + 1, [NPY_BYTE] = T_i1 + 1, [NPY_UBYTE] = T_u1 + 1, [NPY_SHORT] = T_i2 + 1, [NPY_USHORT] = T_u2 + 1,
+        [NPY_INT] = T_i4 + 1, [NPY_UINT] = T_u4 + 1, [NPY_LONG] = (sizeof(long) == 8 ? T_i8 : T_i4) + 1,
+        [NPY_ULONG] = (sizeof(long) == 8 ? T_u8 : T_u4) + 1, [NPY_LONGLONG] = T_i8 + 1, [NPY_ULONGLONG] = T_u8 + 1,
+        [NPY_HALF] = T_f2 + 1, [NPY_FLOAT] = T_f4 + 1, [NPY_DOUBLE] = T_f8 + 1, [NPY_CFLOAT] = T_c8 + 1, [NPY_CDOUBLE] = T_c16 + 1,
+    };
+    return typenum >= 0 && typenum < (int)sizeof places ? places[typenum] - 1 : -1;
 }
 
 /* X(name, type, type of the number that is read, what writes such a number) for real types; halves are read and written by their own. */
@@ -195,13 +184,8 @@ COPY(16, ThnC16)
 
 ThnInner thn_copy_inner(int itemsize)
 {
-    switch (itemsize) {
-    case 1: return copy_1;
-    case 2: return copy_2;
-    case 4: return copy_4;
-    case 8: return copy_8;
-    default: return copy_16;
-    }
+    static const ThnInner copies[] = {[1] = copy_1, [2] = copy_2, [4] = copy_4, [8] = copy_8, [16] = copy_16};
+    return copies[itemsize];
 }
 
 /* ---- adding and multiplying */

@@ -73,9 +73,7 @@ static int elem_range_buffered(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_i
         bytes += p->through[op] || together ? (size_t)(transposed ? TILE_ROWS * TILE_COLUMNS : BUFFER) * itemsize_of(k, op) : 0;
     }
     char *buf = thn_buffer_alloc(bytes);
-    if (!buf) {
-        return -1;
-    }
+    THN_NEED(buf);
     walk_rows(&w, p, r0, e0);
     for (thn_intp r = r0; r < r1; r += rows) {
         rows = thn_walk_on(&w, rows, r1 - r < most ? r1 - r : most);
@@ -190,9 +188,7 @@ static int run_rows(void *ctx, thn_intp r0, thn_intp r1)
         tile = (512 << 10) / (thn_intp)((p->inner ? (size_t)p->inner : 1) * widest);
         tile = tile < 1 ? 1 : tile > 64 ? 64 : tile;
         buf = thn_buffer_alloc((size_t)ops * tile * p->inner * widest);
-        if (!buf) {
-            return -1;
-        }
+        THN_NEED(buf);
     }
     thn_walk(&w, &p->outer, p->outer.n, ops, p->ptr, r0);
     for (thn_intp r = r0, m = 0; r < r1; r += m) {

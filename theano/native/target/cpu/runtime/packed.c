@@ -117,9 +117,7 @@ static ThnPacked *turn(int typenum, const ThnMatrix *b)
 {
     const npy_intp item = typenum == NPY_FLOAT ? 4 : 8, dims[2] = {b->rows, b->cols}, from[2] = {b->row_stride, b->col_stride};
     const npy_intp to[2] = {b->cols * item, item};
-    if (!thn_takes_row_product(typenum, b) || b->row_stride != item || b->col_stride == item) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(thn_takes_row_product(typenum, b) && b->row_stride == item && b->col_stride != item);
     char *data;
     ThnPacked *p = pack(typenum, 0, b, 1, b->rows * b->cols * item, &data);
     THN_NULL_UNLESS(p);
@@ -133,9 +131,7 @@ ThnPacked *thn_pack(int typenum, const ThnMatrix *b, npy_intp rows)
         return turn(typenum, b);
     }
     const Shape shape = shape_of(typenum);
-    if (!shape.tile || rows < LEAST_ROWS || b->rows < 16 || b->cols < shape.width) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(shape.tile && rows >= LEAST_ROWS && b->rows >= 16 && b->cols >= shape.width);
     const npy_intp item = typenum == NPY_FLOAT ? 4 : 8, panels = (b->cols + shape.width - 1) / shape.width;
     const ThnInner copy = thn_copy_inner((int)item);
     char *data;
@@ -154,11 +150,6 @@ ThnPacked *thn_pack(int typenum, const ThnMatrix *b, npy_intp rows)
         }
     }
     return p;
-}
-
-void thn_packed_free(ThnPacked *b)
-{
-    thn_pool_free(b);
 }
 
 /* A product whose tasks take panels of b, which is packed, or lies as it is where `packed` is NULL. */

@@ -214,9 +214,7 @@ static int reduce_chunks(void *ctx, thn_intp e0, thn_intp e1)
     const Launch *l = ctx;
     const ThnPlan *p = l->p;
     char *own = l->spread && p->buffered ? thn_buffer_alloc(buffer_bytes(p) + acc_total(p->k)) : NULL, *buf = own ? own : l->buf;
-    if (p->buffered && !buf) {
-        return -1;
-    }
+    THN_NEED(buf || !p->buffered);
     do {
         const thn_intp e = e1 - e0 < l->chunk ? e1 : e0 + l->chunk;
         reduce_rows(p, l->row_ptr, l->along, l->rows, e0, e, l->acc, e0 / l->chunk, buf, buf + buffer_bytes(p));
@@ -235,9 +233,7 @@ static int reduce_row_range(void *ctx, thn_intp r0, thn_intp r1)
     int failed = 0;
     ThnWalk w;
     l.acc = thn_buffer_alloc(2 * acc_total(p->k) + buffer_bytes(p));
-    if (!l.acc) {
-        return -1;
-    }
+    THN_NEED(l.acc);
     l.buf = l.spread ? NULL : l.acc + acc_total(p->k);
     l.row_ptr = w.ptr;
     l.along = w.along;
@@ -392,9 +388,7 @@ static int column_rows(void *ctx, thn_intp r0, thn_intp r1)
     Launch l = *shared;
     ThnWalk w;
     l.empty = thn_buffer_alloc((size_t)(l.nchunks * blocks_of(p) + 1) * acc_total(p->k));
-    if (!l.empty) {
-        return -1;
-    }
+    THN_NEED(l.empty);
     l.acc = l.empty + acc_total(p->k);
     thn_walk(&w, &p->outer, p->outer.n - 1, n_ops(p->k), p->ptr, r0);
     l.row_ptr = w.ptr;

@@ -203,7 +203,7 @@ int thn_scan_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, Th
         ThnSteady *steady = kept == 1 && steps - t > LEAST_STEADY ? steady_steps(s, run, g, &work) : NULL;
         if (steady) {
             const int r = run_steadily(s, steady, steps, 1 + (npy_intp)(CHUNK_WORK / (work + STEADY_WORK)), done, &look);
-            thn_steady_free(steady);
+            thn_free(steady);
             return r;
         }
         kept += kept > 0;

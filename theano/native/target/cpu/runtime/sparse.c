@@ -42,9 +42,7 @@ static const Loops avx2_loops[2][2] = OF_FLOATS(_avx2);
 /* NULL: of other dtypes. */
 static const Loops *loops_for(const ThnSparse *s)
 {
-    if (s->typenum != NPY_FLOAT && s->typenum != NPY_DOUBLE) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(s->typenum == NPY_FLOAT || s->typenum == NPY_DOUBLE);
 #if defined(__x86_64__)
     if (thn_has_avx2()) {
         return &avx2_loops[s->typenum == NPY_DOUBLE][s->wide];

@@ -378,11 +378,14 @@ int thn_table_move(const ThnTable *t, int how, char *other, const npy_intp *stri
     w.t = t;
     w.total = 1;
     w.chunk = w.part = w.slice = w.kinds = 0;
-    w.dims = (Dims){0, w.shape, w.strides[0], THN_MAXDIM};
+    w.dims = (Dims){t->nd == 0, w.shape, w.strides[0], THN_MAXDIM}; /* no dims: one position */
+    w.shape[0] = 1;
     w.ptr[OTHER] = other;
     w.ptr[TABLE] = t->data;
+    w.strides[OTHER][0] = w.strides[TABLE][0] = 0;
     for (int k = 0; k < t->n; k++) {
         w.ptr[INDEX + k] = t->index[k]->data;
+        w.strides[INDEX + k][0] = 0;
     }
     for (int d = 0; d < t->nd; d++) {
         const int i = w.dims.n;
@@ -397,12 +400,6 @@ int thn_table_move(const ThnTable *t, int how, char *other, const npy_intp *stri
             w.strides[INDEX + k][i] = t->strides[k][d];
         }
         w.dims.n++;
-    }
-    if (w.dims.n == 0) { /* one position */
-        w.dims.n = w.shape[0] = 1;
-        for (int op = 0; op < INDEX + t->n; op++) {
-            w.strides[op][0] = 0;
-        }
     }
     for (int i = 0; i < t->rest; i++) {
         rest[i] = strides[t->axis_of_rest[i]];

@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #endif
 #include "threads.h"
+#include "failing.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -244,9 +245,7 @@ static void wake_next(const Job *job, int part)
 static Job *begin(Worker *w)
 {
     uintptr_t state = atomic_load_explicit(&w->state, memory_order_relaxed);
-    if (!(state & POSTED)) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(state & POSTED);
     Job *job = (Job *)(state & ~FLAGS);
     return atomic_compare_exchange_strong_explicit(&w->state, &state, (uintptr_t)job | RUNNING, memory_order_acquire,
                                                    memory_order_relaxed)
