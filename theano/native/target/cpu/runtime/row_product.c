@@ -54,64 +54,74 @@ THN_AVX2 static inline D4 part_double(const double *p, int n)
     return (D4)_mm256_maskload_pd(p, _mm256_loadu_si256((const __m256i *)(mask + 4 - n)));
 }
 
-/* `n` columns, those of `nv` vectors, or (`part`) fewer of one, what lies behind which is not read; `chains` rows are added at a time,
+/* `n` columns, those of NV vectors, or fewer of one, whose LOAD leaves what lies behind them unread; CHAINS rows are added at a time,
  * each to sums of its own, so that additions need not wait. */
-#define LOAD(T, V, J) (part ? part_##T((const T *)b, n) : ((const V *)b)[J])
-#define BY_ROWS(NAME, T, V)                                                                                         \
-    THN_AVX2 static inline __attribute__((always_inline)) void NAME##_block(const Row *r, npy_intp first, int n, const int nv, \
-                                                                            const int chains, const int part)       \
+#define WHOLE(T, V, J) ((const V *)b)[J]
+#define PART(T, V, J) part_##T((const T *)b, n)
+#define BLOCK(NAME, T, V, NV, CHAINS, LOAD)                                                                         \
+    THN_AVX2 static void NAME(const Row *r, npy_intp first, int n)                                                  \
     {                                                                                                               \
         enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
-        V acc[8][8];                                                                                                \
+        V acc[CHAINS][NV];                                                                                          \
         const npy_intp depth = r->b.rows, step = r->b.row_stride;                                                   \
         const char *b = r->b.data + first * (npy_intp)sizeof(T), *x = r->x;                                         \
-        T sum[8 * LANES];                                                                                           \
+        T sum[NV * LANES];                                                                                          \
         npy_intp i = 0;                                                                                             \
-        _Pragma("GCC unroll 8") for (int c = 0; c < chains; c++) {                                                  \
-            _Pragma("GCC unroll 8") for (int j = 0; j < nv; j++) acc[c][j] = (V){0};                                \
+        _Pragma("GCC unroll 8") for (int c = 0; c < CHAINS; c++) {                                                  \
+            _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[c][j] = (V){0};                                \
         }                                                                                                           \
-        for (; i + chains <= depth; i += chains) {                                                                  \
-            _Pragma("GCC unroll 8") for (int c = 0; c < chains; c++, x += r->xs, b += step) {                       \
+        for (; i + CHAINS <= depth; i += CHAINS) {                                                                  \
+            _Pragma("GCC unroll 8") for (int c = 0; c < CHAINS; c++, x += r->xs, b += step) {                       \
                 const T v = *(const T *)x;                                                                          \
-                _Pragma("GCC unroll 8") for (int j = 0; j < nv; j++) acc[c][j] += v * LOAD(T, V, j);                \
+                _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[c][j] += v * LOAD(T, V, j);                \
             }                                                                                                       \
         }                                                                                                           \
         for (; i < depth; i++, x += r->xs, b += step) {                                                             \
             const T v = *(const T *)x;                                                                              \
-            _Pragma("GCC unroll 8") for (int j = 0; j < nv; j++) acc[0][j] += v * LOAD(T, V, j);                    \
+            _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[0][j] += v * LOAD(T, V, j);                    \
         }                                                                                                           \
-        _Pragma("GCC unroll 8") for (int h = chains / 2; h > 0; h /= 2) {                                           \
+        _Pragma("GCC unroll 8") for (int h = CHAINS / 2; h > 0; h /= 2) {                                           \
             _Pragma("GCC unroll 8") for (int c = 0; c < h; c++) {                                                   \
-                _Pragma("GCC unroll 8") for (int j = 0; j < nv; j++) acc[c][j] += acc[c + h][j];                    \
+                _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[c][j] += acc[c + h][j];                    \
             }                                                                                                       \
         }                                                                                                           \
-        if (r->ys == sizeof(T) && !r->z && !part) {                                                                 \
+        if (r->ys == sizeof(T) && !r->z && n == NV * LANES) {                                                       \
             V *y = (V *)((T *)r->y + first);                                                                        \
-            _Pragma("GCC unroll 8") for (int j = 0; j < nv; j++) y[j] = (T)r->alpha * acc[0][j];                    \
+            _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) y[j] = (T)r->alpha * acc[0][j];                    \
             return;                                                                                                 \
         }                                                                                                           \
-        _Pragma("GCC unroll 8") for (int j = 0; j < nv; j++) *(V *)(sum + j * LANES) = acc[0][j];                   \
+        _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) *(V *)(sum + j * LANES) = acc[0][j];                   \
         finish_##T(r, first, n, sum);                                                                               \
-    }                                                                                                               \
+    }
+
+#define BY_ROWS(NAME, T, V)                                                                                         \
+    BLOCK(NAME##_8, T, V, 8, 1, WHOLE)                                                                              \
+    BLOCK(NAME##_4, T, V, 4, 2, WHOLE)                                                                              \
+    BLOCK(NAME##_2, T, V, 2, 4, WHOLE)                                                                              \
+    BLOCK(NAME##_1, T, V, 1, 8, WHOLE)                                                                              \
+    BLOCK(NAME##_part, T, V, 1, 4, PART)                                                                            \
     THN_AVX2 static void NAME(const Row *r)                                                                         \
     {                                                                                                               \
         enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
         const npy_intp n = r->b.cols;                                                                               \
         npy_intp j = 0;                                                                                             \
         for (; j + 8 * LANES <= n; j += 8 * LANES) {                                                                \
-            NAME##_block(r, j, 8 * LANES, 8, 1, 0);                                                                 \
+            NAME##_8(r, j, 8 * LANES);                                                                              \
         }                                                                                                           \
-        for (; j + 4 * LANES <= n; j += 4 * LANES) {                                                                \
-            NAME##_block(r, j, 4 * LANES, 4, 2, 0);                                                                 \
+        if (j + 4 * LANES <= n) {                                                                                   \
+            NAME##_4(r, j, 4 * LANES);                                                                              \
+            j += 4 * LANES;                                                                                         \
         }                                                                                                           \
-        for (; j + 2 * LANES <= n; j += 2 * LANES) {                                                                \
-            NAME##_block(r, j, 2 * LANES, 2, 4, 0);                                                                 \
+        if (j + 2 * LANES <= n) {                                                                                   \
+            NAME##_2(r, j, 2 * LANES);                                                                              \
+            j += 2 * LANES;                                                                                         \
         }                                                                                                           \
-        for (; j + LANES <= n; j += LANES) {                                                                        \
-            NAME##_block(r, j, LANES, 1, 8, 0);                                                                     \
+        if (j + LANES <= n) {                                                                                       \
+            NAME##_1(r, j, LANES);                                                                                  \
+            j += LANES;                                                                                             \
         }                                                                                                           \
         if (j < n) {                                                                                                \
-            NAME##_block(r, j, (int)(n - j), 1, 4, 1);                                                              \
+            NAME##_part(r, j, (int)(n - j));                                                                        \
         }                                                                                                           \
     }
 

@@ -116,9 +116,7 @@ static int csc_vectors(const ThnProduct *w, const Loops *loops)
         const npy_intp worth = w->s.stored / (8 * w->s.length);
         k.parts = thn_least(thn_most(worth, 2), MOST_COPIES);
         k.copies = copies = thn_pool_alloc((size_t)((k.parts - 1) * w->columns * k.copy));
-        if (!copies) {
-            return -2;
-        }
+        THN_MEMORY(copies);
     }
     const int r = thn_parallel_ranges(w->columns * k.parts, 1, csc_vector, &k);
     if (k.parts > 1 && r == 0) {

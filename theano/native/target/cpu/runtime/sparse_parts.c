@@ -146,9 +146,7 @@ static int filled(Filled *k, const ThnSparse *like, npy_intp length)
             return -1; /* another thread changed the matrix that they were read from */
         }
     }
-    if (thn_sparse_alloc(to, like, k->lines[k->parts], length, room) < 0) {
-        return -2;
-    }
+    THN_MEMORY(thn_sparse_alloc(to, like, k->lines[k->parts], length, room) == 0);
     k->full = *to;
     memset(to->indptr, 0, (size_t)thn_sparse_index(to));
     thn_parallel((long)k->parts, fill_task, k);
@@ -225,9 +223,7 @@ int thn_sparse_merge(const ThnSparse *a, const ThnSparse *b, int multiply, ThnSp
 int thn_sparse_from_dense(char *dense, const npy_intp *strides, ThnSparse *to)
 {
     const ThnLines what = {*to, dense, NULL, strides[0], strides[1]};
-    if (to->lines >= MOST_LINES) {
-        return -2;
-    }
+    THN_MEMORY(to->lines < MOST_LINES);
     Filled k = {.fill = thn_sparse_loops(to)->from_dense, .what = &what, .to = to};
     k.parts = thn_worth(0.7 * (double)to->lines * (double)to->length, THN_MOST_PARTS);
     for (npy_intp part = 0; part <= k.parts; part++) {
@@ -294,9 +290,7 @@ int thn_sparse_take(const ThnSparse *s, const int64_t *which, npy_intp n, ThnSpa
     Filled k = {.fill = take, .what = &what, .to = to};
     npy_intp stored = 0;
     THN_POOLED npy_intp *bounds = thn_pool_alloc(sizeof(npy_intp) * (size_t)(n + 1));
-    if (!bounds) {
-        return -2;
-    }
+    THN_MEMORY(bounds);
     for (npy_intp i = 0; i < n; i++) {
         if (which[i] < -s->lines || which[i] >= s->lines) {
             return -4;
@@ -318,9 +312,7 @@ int thn_sparse_times(const ThnSparse *a, const ThnSparse *b, ThnSparse *to)
     double products = 0;
     npy_intp bound = 0;
     THN_POOLED npy_intp *bounds = thn_pool_alloc(sizeof(npy_intp) * (size_t)(a->lines + 1));
-    if (!bounds) {
-        return -2;
-    }
+    THN_MEMORY(bounds);
     for (npy_intp line = 0; line < a->lines; line++) {
         const npy_intp start = thn_sparse_pointer(a, line), end = thn_sparse_pointer(a, line + 1);
         npy_intp most = 0;
