@@ -48,6 +48,7 @@ static int op_check(ThnProgram *p, ThnInstr *ins)
         PyObject *axes;
         THN_NEED(PyArg_ParseTuple(PyTuple_GET_ITEM(gathers, g), "iiOp", &x->op, &x->at, &axes, &x->same));
         ok = x->op >= 0 && x->op < s->k->nin && thn_parse_tuple(axes, &x->axes, 0, THN_MAXDIM) > 0 && x->axes.n > 0;
+        s->gathered |= ok ? (uint64_t)1 << x->op : 0;
     }
     if (scatter != Py_None && ok) {
         PyObject *axes;

@@ -236,15 +236,13 @@ static int reshape_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     THN_FAIL_IF(f, bad || known != total, PyExc_ValueError, "Cannot reshape input of shape %s to shape %s", THN_SHAPE(in->ndim, in->dims),
                 THN_SHAPE(nd, asked));
-    *copies = 0;
+    *copies = total > 0 && !reshape_strides(in, nd, shape, strides);
     if (total == 0) {
         thn_dense_strides(nd, shape, in->itemsize, strides);
+    }
+    if (!*copies) {
         return thn_out_view(f, out, in, in->data, shape, strides);
     }
-    if (reshape_strides(in, nd, shape, strides)) {
-        return thn_out_view(f, out, in, in->data, shape, strides);
-    }
-    *copies = 1;
     f->work = (double)total * in->itemsize * 0.15;
     return thn_out_alloc(f, out, shape);
 }

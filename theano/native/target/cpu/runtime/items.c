@@ -72,19 +72,21 @@ static int wide_registers(void) { return 0; }
 /* ---- indices */
 
 /* The compiler makes one of it for each way of reading indices, of 8 or 4 bytes side by side or (0) others, with and without offsets.
- * The product is taken without a sign: an index that is out of bounds may overflow. */
+ * Sums and products are taken without a sign: an index that is out of bounds may overflow. */
 __attribute__((always_inline)) static inline int find_offsets(int bytes, ThnReadInt get, const char *p, npy_intp step, npy_intp n,
                                                               npy_intp size, npy_intp wrap, npy_intp stride, int add, npy_intp *offsets)
 {
     int bad = 0;
     for (npy_intp i = 0; i < n; i++) {
         int64_t v = bytes == 8 ? ((const int64_t *)p)[i] : bytes == 4 ? ((const int32_t *)p)[i] : get(p + i * step);
+        if (!offsets) {
+            bad |= (uint64_t)v + (uint64_t)wrap >= (uint64_t)size + (uint64_t)wrap;
+            continue;
+        }
         v += v >> 63 & wrap;
         bad |= (uint64_t)v >= (uint64_t)size;
-        if (offsets) {
-            const npy_intp offset = (npy_intp)((uint64_t)v * (uint64_t)stride);
-            offsets[i] = add ? offsets[i] + offset : offset;
-        }
+        const npy_intp offset = (npy_intp)((uint64_t)v * (uint64_t)stride);
+        offsets[i] = add ? offsets[i] + offset : offset;
     }
     return !bad;
 }

@@ -129,8 +129,7 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNU
         r = parse_out(PyTuple_GET_ITEM(outputs, o), &k->out[o], k);
     }
     if (r < 0) {
-        Py_DECREF(self);
-        return NULL;
+        Py_CLEAR(self);
     }
     return (PyObject *)self;
 }
@@ -288,9 +287,7 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
     if (plan && plan->made && has_layout(f, ins, plan)) {
         return plan_again(f, ins, k, plan);
     }
-    if (!plan && !(plan = thn_scratch(f, ins, thn_plan_size(k)))) {
-        return -1;
-    }
+    THN_NEED(plan || (plan = thn_scratch(f, ins, thn_plan_size(k))));
     plan->made = 0;
     THN_TRY(plan_kernel(f, ins, k, NULL, plan));
     keep_layout(f, ins, plan);
@@ -303,11 +300,11 @@ static int position_kernel_prepare(ThnFrame *f, const ThnInstr *ins)
     const ThnKernel *k = ((const thn_position_kernel_params *)ins->data)->kernel;
     const int last = k->n_outer - 1;
     ThnCell *out = THN_OUT(f, ins, 0);
-    ThnPlan *plan = thn_scratch(f, ins, thn_plan_size(k));
+    ThnPlan *plan = f->scratch[ins->index].ptr;
     char *ptr[THN_KMAXOPS];
     npy_intp strides[THN_KMAXOPS], dims[THN_KMAXDIM];
     double work = k->cost;
-    THN_NEED(plan);
+    THN_NEED(plan || (plan = thn_scratch(f, ins, thn_plan_size(k))));
     for (int i = 0; i < k->nin; i++) {
         const ThnCell *c = THN_IN(f, ins, i);
         const int along = k->in[i].position;

@@ -176,8 +176,7 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
         Py_XDECREF(lists[i]);
     }
     if (!ok) {
-        Py_DECREF(p);
-        return NULL;
+        Py_CLEAR(p);
     }
     return (PyObject *)p;
 }
@@ -371,14 +370,11 @@ static PyObject *program_reset_profile(ThnProgram *p, PyObject *Py_UNUSED(unused
 /* A list with one entry for each instruction. */
 static PyObject *list_of(const ThnProgram *p, PyObject *(*entry)(const ThnProgram *p, int i))
 {
-    PyObject *list = PyList_New(p->ninstrs);
+    PyObject *list = PyList_New(0);
     for (int i = 0; list && i < p->ninstrs; i++) {
-        PyObject *v = entry(p, i);
-        if (!v) {
+        if (thn_append(list, entry(p, i)) < 0) {
             Py_CLEAR(list);
-            break;
         }
-        PyList_SET_ITEM(list, i, v);
     }
     return list;
 }

@@ -296,19 +296,13 @@ static void walk_task(void *ctx, long task)
     if (w->chunk) {
         start = task * w->chunk;
         stop = w->total - start < w->chunk ? w->total : start + w->chunk;
-    } else if (w->slice) {
-        const npy_intp from = task * w->slice;
+    } else if (w->slice || w->part) {
+        const npy_intp most = w->slice ? w->slice : w->part, from = task * most;
+        npy_intp *length = w->slice ? &own.dims[0] : &own.bytes;
         own = *r;
-        own.dims[0] = r->dims[0] - from < w->slice ? r->dims[0] - from : w->slice;
-        ptr[TABLE] += from * r->strides[0][0];
-        ptr[OTHER] += from * r->strides[1][0];
-        r = &own;
-    } else if (w->part) {
-        const npy_intp from = task * w->part;
-        own = *r;
-        own.bytes = r->bytes - from < w->part ? r->bytes - from : w->part;
-        ptr[TABLE] += from;
-        ptr[OTHER] += from;
+        *length = thn_least(*length - from, most);
+        ptr[TABLE] += from * (w->slice ? r->strides[0][0] : 1);
+        ptr[OTHER] += from * (w->slice ? r->strides[1][0] : 1);
         r = &own;
     }
     thn_seek(g, g->n, start, ops, ptr, at);
