@@ -148,8 +148,8 @@ void thn_move_rows(const ThnPlan *p, int op, char *base, thn_intp row_stride, th
     }
 }
 
-/* Buffers are taken for every launch. The last one that was given back is kept in one of some places, of which a thread finds its own,
- * mostly, by where its stack lies. */
+/* Buffers are taken for every launch. The last one that was given back is kept in one of some places, of which a thread finds its
+ * own, mostly, by where its stack lies. */
 #define KEEP_BYTES ((size_t)1 << 20)
 #define PLACES 64
 

@@ -328,9 +328,7 @@ static int is_whole(const ThnCell *c)
 
 PyObject *thn_box(ThnFrame *Py_UNUSED(f), ThnCell *c)
 {
-    if (!(c->flags & THN_CELL_SET)) {
-        return PyErr_Format(PyExc_RuntimeError, "a value was used before it was computed");
-    }
+    THN_NULL_IF(!(c->flags & THN_CELL_SET), PyExc_RuntimeError, "a value was used before it was computed");
     if (c->obj) {
         Py_INCREF(c->obj);
         return c->obj;
@@ -387,10 +385,7 @@ int thn_take_array(ThnCell *c, PyArrayObject *a)
         return 0;
     }
     ThnBuffer *buf = thn_buffer_over((PyObject *)a, PyArray_BYTES(a));
-    if (!buf) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    THN_RAISE_IF(!buf, PyExc_MemoryError, "no memory for what holds an array");
     memcpy(c->dims, PyArray_DIMS(a), sizeof(npy_intp) * (size_t)nd);
     memcpy(c->strides, PyArray_STRIDES(a), sizeof(npy_intp) * (size_t)nd);
     return take_memory(c, buf, PyArray_BYTES(a));

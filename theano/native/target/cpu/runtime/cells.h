@@ -146,11 +146,17 @@ int thn_error(ThnFrame *f, PyObject *type, const char *fmt, ...)
 
 /* With the GIL: the exception, and -1. */
 #define THN_RAISE(...) (PyErr_Format(__VA_ARGS__), -1)
-/* In a function that returns -1: fails with thn_error, or THN_RAISE, if the condition holds. */
+/* In a function that returns -1: fails with thn_error, or THN_RAISE, if the condition holds; or in one that returns NULL. */
 #define THN_FAIL_IF(f, condition, ...)             \
     do {                                           \
         if (condition) {                           \
             return thn_error(f, __VA_ARGS__);      \
+        }                                          \
+    } while (0)
+#define THN_NULL_IF(condition, ...)                \
+    do {                                           \
+        if (condition) {                           \
+            return (void *)PyErr_Format(__VA_ARGS__); \
         }                                          \
     } while (0)
 #define THN_RAISE_IF(condition, ...)               \
@@ -211,7 +217,8 @@ PyObject *thn_box(ThnFrame *f, ThnCell *c);               /* new reference */
 int thn_unbox(ThnFrame *f, ThnCell *c, PyObject *value);  /* checks dtype, ndim, broadcast pattern; TypeError */
 void thn_set_object(ThnCell *c, PyObject *value);         /* OBJECT cells; takes a new reference */
 /* Makes the type `to` of objects T, an attribute of the module. */
-#define THN_ADD_TYPE(module, name, T, flags, slots, to) thn_add_type(module, "theano.native._runtime." name, sizeof(T), flags, slots, to)
+#define THN_ADD_TYPE(module, name, T, flags, slots, to) \
+    thn_add_type(module, "theano.native._runtime." name, sizeof(T), flags, slots, to)
 int thn_add_type(PyObject *module, const char *name, size_t size, unsigned long flags, PyType_Slot *slots, PyTypeObject **to);
 /* Appends what it takes a reference of; -1 also if that is NULL. */
 int thn_append(PyObject *list, PyObject *element);

@@ -19,8 +19,8 @@
 #define STAYS_AWAKE 2e-2 /* s for which that thread goes on testing when nothing is under way */
 #define BLOCK 65536      /* elements that are combined at a time where there are more than two sources */
 
-/* MPI's functions; handles are numbers of four bytes or pointers. Those of four bytes are passed as ones of eight, which C's calling
- * conventions allow. */
+/* MPI's functions; handles are numbers of four bytes or pointers. Those of four bytes are passed as ones of eight, which C's
+ * calling conventions allow. */
 typedef int ThnPost(void *p, int n, intptr_t type, int rank, int tag, intptr_t comm, void *request);
 typedef struct Mpi {
     ThnPost *isend, *irecv;
@@ -375,16 +375,6 @@ static void let_go(ThnExchange *e)
     }
 }
 
-/* The lock, without keeping the GIL from one that has it and combines many bytes. */
-static void lock_with_gil(ThnExchange *e)
-{
-    if (!PyThread_acquire_lock(e->lock, NOWAIT_LOCK)) {
-        Py_BEGIN_ALLOW_THREADS
-        lock(e);
-        Py_END_ALLOW_THREADS
-    }
-}
-
 static int start_driver(ThnExchange *e)
 {
     if (e->on_big != Py_None && !e->driven) {
@@ -431,7 +421,7 @@ int thn_transfer_begin(ThnTransfer *t)
 {
     ThnExchange *e = t->exchange;
     const int big = t->nbytes >= e->big;
-    lock_with_gil(e);
+    thn_acquire(e->lock);
     e->number = (e->number + 1) % e->numbers;
     t->tag += 2 * e->number;
     next_round(t); /* nothing of its messages has come in no time */
@@ -522,7 +512,7 @@ static PyObject *transfer_missing(PyObject *self, PyObject *Py_UNUSED(unused))
     const Mpi *m = &t->exchange->mpi;
     PyObject *ranks = PyList_New(0);
     THN_NULL_UNLESS(ranks);
-    lock_with_gil(t->exchange);
+    thn_acquire(t->exchange->lock);
     const int64_t receives = t->state == THN_UNDER_WAY && t->now ? t->now[0] : 0;
     for (int64_t i = 0; i < receives && ranks; i++) {
         int flag = 1;
@@ -543,9 +533,7 @@ static PyObject *transfer_taken(PyObject *self, PyObject *Py_UNUSED(unused))
 {
     ThnTransfer *t = (ThnTransfer *)self;
     ThnBuffer *buf = t->buffers[THN_TAKEN];
-    if (!buf) {
-        return PyErr_Format(PyExc_ValueError, "the transfer takes nothing");
-    }
+    THN_NULL_IF(!buf, PyExc_ValueError, "the transfer takes nothing");
     npy_intp n = (npy_intp)t->taken_bytes;
     if (!buf->owner && !(buf->owner = thn_array_of_block(NPY_UBYTE, n, buf->data))) {
         buf->owner = Py_NewRef(Py_None); /* the block is gone */
@@ -604,14 +592,11 @@ static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     long long comm, byte, big;
     int handle, status, numbers;
     PyObject *on_big;
-    if (kwargs && PyDict_Size(kwargs)) {
-        return PyErr_Format(PyExc_TypeError, "Exchange takes no keywords");
-    }
+    THN_NULL_IF(kwargs && PyDict_Size(kwargs), PyExc_TypeError, "Exchange takes no keywords");
     THN_NULL_UNLESS(PyArg_ParseTuple(args, "(KKKKK)(ii)LLiLO", &f[0], &f[1], &f[2], &f[3], &f[4], &handle, &status, &comm, &byte, &numbers,
                                      &big, &on_big));
-    if ((handle != 4 && handle != (int)sizeof(void *)) || status < 1 || status > THN_STATUS_BYTES || numbers < 1) {
-        return PyErr_Format(PyExc_ValueError, "handles of %d bytes and statuses of %d are not known here", handle, status);
-    }
+    THN_NULL_IF((handle != 4 && handle != (int)sizeof(void *)) || status < 1 || status > THN_STATUS_BYTES || numbers < 1,
+                PyExc_ValueError, "handles of %d bytes and statuses of %d are not known here", handle, status);
     ThnExchange *e = (ThnExchange *)type->tp_alloc(type, 0);
     THN_NULL_UNLESS(e);
     e->mpi = (Mpi){(void *)(uintptr_t)f[0], (void *)(uintptr_t)f[1], (void *)(uintptr_t)f[2], (void *)(uintptr_t)f[3],
@@ -693,7 +678,7 @@ static PyObject *exchange_give_up(PyObject *self, PyObject *Py_UNUSED(unused))
 {
     ThnExchange *e = (ThnExchange *)self;
     store(&e->direct, 0);
-    lock_with_gil(e);
+    thn_acquire(e->lock);
     for (ThnTransfer *t = e->active; t; t = t->next) {
         fail_with(t, -1);
     }

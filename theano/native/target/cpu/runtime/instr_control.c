@@ -92,10 +92,7 @@ static int thunk_check(ThnProgram *Py_UNUSED(p), ThnInstr *ins)
         }
     }
     t->lock.lock = PyThread_allocate_lock();
-    if (!t->lock.lock) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    THN_RAISE_IF(!t->lock.lock, PyExc_MemoryError, "no memory for a lock");
     return 0;
 }
 

@@ -30,7 +30,8 @@ static int dimshuffle_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     for (int k = 0; k < in->ndim; k++) {
         THN_FAIL_IF(f, !(used >> k & 1) && in->dims[k] != 1, PyExc_ValueError,
-                    "DimShuffle: dimension %d is dropped and must have size 1; the input has shape %s", k, THN_SHAPE(in->ndim, in->dims));
+                    "DimShuffle: dimension %d is dropped and must have size 1; the input has shape %s", k,
+                    THN_SHAPE(in->ndim, in->dims));
     }
     return thn_out_view(f, out, in, in->data, dims, strides);
 }

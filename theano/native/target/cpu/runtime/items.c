@@ -71,10 +71,11 @@ static int wide_registers(void) { return 0; }
 
 /* ---- indices */
 
-/* The compiler makes one of it for each way of reading indices, of 8 or 4 bytes side by side or (0) others, with and without offsets.
- * Sums and products are taken without a sign: an index that is out of bounds may overflow. */
+/* The compiler makes one of it for each way of reading indices, of 8 or 4 bytes side by side or (0) others, with and without
+ * offsets. Sums and products are taken without a sign: an index that is out of bounds may overflow. */
 __attribute__((always_inline)) static inline int find_offsets(int bytes, ThnReadInt get, const char *p, npy_intp step, npy_intp n,
-                                                              npy_intp size, npy_intp wrap, npy_intp stride, int add, npy_intp *offsets)
+                                                              npy_intp size, npy_intp wrap, npy_intp stride, int add,
+                                                              npy_intp *offsets)
 {
     int bad = 0;
     for (npy_intp i = 0; i < n; i++) {
@@ -95,8 +96,8 @@ __attribute__((always_inline)) static inline int find_offsets(int bytes, ThnRead
     (offsets ? find_offsets(BYTES, get, p, step, n, size, wrap, stride, add, offsets) \
              : find_offsets(BYTES, get, p, step, n, size, wrap, 0, 0, NULL))
 
-AVX512 static int offsets_512(int bytes, const char *p, npy_intp step, npy_intp n, npy_intp size, npy_intp wrap, npy_intp stride, int add,
-                              npy_intp *offsets)
+AVX512 static int offsets_512(int bytes, const char *p, npy_intp step, npy_intp n, npy_intp size, npy_intp wrap, npy_intp stride,
+                              int add, npy_intp *offsets)
 {
     const ThnReadInt get = NULL;
     return bytes == 8 ? FIND(8) : FIND(4);

@@ -5,9 +5,9 @@
 #include <stdint.h>
 #include "cells.h"
 
-/* Byte offsets of n positions along an axis of `size` elements that are `stride` bytes apart; `wraps`: negative ones count from its end.
- * `add`: they are added to what `offsets` (NULL: they are only checked) holds. 0: an index is out of bounds, and the offsets are of
- * no use. */
+/* Byte offsets of n positions along an axis of `size` elements that are `stride` bytes apart; `wraps`: negative ones count from
+ * its end. `add`: they are added to what `offsets` (NULL: they are only checked) holds. 0: an index is out of bounds, and the offsets
+ * are of no use. */
 int thn_offsets(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp size, int wraps, npy_intp stride, int add,
                 npy_intp *offsets);
 

@@ -37,9 +37,7 @@ static PyObject *load_library(PyObject *Py_UNUSED(self), PyObject *arg)
     THN_NULL_UNLESS(PyUnicode_FSConverter(arg, &bytes));
 #if defined(_WIN32)
     void *handle = (void *)LoadLibraryA(PyBytes_AS_STRING(bytes));
-    if (!handle) {
-        return PyErr_Format(PyExc_OSError, "cannot load %R", arg);
-    }
+    THN_NULL_IF(!handle, PyExc_OSError, "cannot load %R", arg);
 #else
     void *handle = dlopen(PyBytes_AS_STRING(bytes), RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
@@ -100,9 +98,8 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNU
     THN_NULL_UNLESS(PyArg_ParseTuple(args, "OUiiO!O!ppd", &library, &symbol, &n_outer, &n_inner, &PyTuple_Type, &inputs, &PyTuple_Type,
                     &outputs, &nonempty, &ordered, &cost));
     const Py_ssize_t nin = PyTuple_GET_SIZE(inputs), nout = PyTuple_GET_SIZE(outputs);
-    if (n_outer < 0 || n_inner < 0 || n_outer + n_inner > THN_KMAXDIM || nin + nout > THN_KMAXOPS) {
-        return PyErr_Format(PyExc_ValueError, "Kernel: too many dims or operands");
-    }
+    THN_NULL_IF(n_outer < 0 || n_inner < 0 || n_outer + n_inner > THN_KMAXDIM || nin + nout > THN_KMAXOPS, PyExc_ValueError,
+                "Kernel: too many dims or operands");
     void *handle = PyCapsule_GetPointer(library, LIBRARY);
     const char *name = handle ? PyUnicode_AsUTF8(symbol) : NULL;
     THN_NULL_UNLESS(name);
@@ -111,9 +108,7 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNU
 #else
     const ThnKernelTable *table = dlsym(handle, name);
 #endif
-    if (!table || table->abi != THN_KERNEL_ABI) {
-        return PyErr_Format(PyExc_OSError, "the library has no kernel %U of this version", symbol);
-    }
+    THN_NULL_IF(!table || table->abi != THN_KERNEL_ABI, PyExc_OSError, "the library has no kernel %U of this version", symbol);
     KernelObject *self = (KernelObject *)type->tp_alloc(type, 0);
     THN_NULL_UNLESS(self);
     ThnKernel *k = &self->k;
@@ -169,10 +164,7 @@ static PyType_Slot kernel_slots[] = {
 
 const ThnKernel *thn_kernel_of(PyObject *o)
 {
-    if (!PyObject_TypeCheck(o, KernelType)) {
-        PyErr_SetString(PyExc_TypeError, "kernel: the first of the params is a Kernel");
-        return NULL;
-    }
+    THN_NULL_IF(!PyObject_TypeCheck(o, KernelType), PyExc_TypeError, "kernel: the first of the params is a Kernel");
     return &((KernelObject *)o)->k;
 }
 

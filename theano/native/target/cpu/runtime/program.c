@@ -303,9 +303,7 @@ int thn_finish(ThnProgram *p, ThnFrame *f, PyObject **out)
 /* A list of the outputs. */
 static PyObject *list_outputs(ThnProgram *p, const void *values)
 {
-    if (p->cleared) {
-        return PyErr_Format(PyExc_RuntimeError, "this program was already freed");
-    }
+    THN_NULL_IF(p->cleared, PyExc_RuntimeError, "this program was already freed");
     PyObject *list = PyList_New(p->noutputs);
     THN_NULL_UNLESS(list);
     PyObject_GC_UnTrack(list); /* nobody is to find it before it is filled */
@@ -319,9 +317,8 @@ static PyObject *list_outputs(ThnProgram *p, const void *values)
 
 static PyObject *program_call(ThnProgram *p, PyObject *args, PyObject *kwargs)
 {
-    if (PyTuple_GET_SIZE(args) || (kwargs && PyDict_GET_SIZE(kwargs))) {
-        return PyErr_Format(PyExc_TypeError, "a program takes no arguments: it reads its storages");
-    }
+    THN_NULL_IF(PyTuple_GET_SIZE(args) || (kwargs && PyDict_GET_SIZE(kwargs)), PyExc_TypeError,
+                "a program takes no arguments: it reads its storages");
     THN_OWNED PyObject *self = Py_NewRef((PyObject *)p), *list = list_outputs(p, NULL);
     THN_NULL_UNLESS(list);
     for (int i = 0; i < p->noutputs; i++) {
@@ -337,9 +334,8 @@ static PyObject *program_call_values(ThnProgram *p, PyObject *values)
 {
     THN_OWNED PyObject *given = PySequence_Tuple(values);
     THN_NULL_UNLESS(given);
-    if (PyTuple_GET_SIZE(given) != p->ninputs) {
-        return PyErr_Format(PyExc_TypeError, "expected %d values, got %zd", p->ninputs, PyTuple_GET_SIZE(given));
-    }
+    THN_NULL_IF(PyTuple_GET_SIZE(given) != p->ninputs, PyExc_TypeError, "expected %d values, got %zd", p->ninputs,
+                PyTuple_GET_SIZE(given));
     return list_outputs(p, given);
 }
 
