@@ -64,6 +64,14 @@ def test_large_expressions_of_positions():
         assert_array_equal(triangle(*sizes), np.tri(*sizes))
 
 
+def test_small_expressions_of_positions_after_those_that_were_planned():
+    n, k = tt.lscalars("n", "k")
+    triangle = theano.function([n, k], tt.tri(n, n, k))
+    for size in range(50, 600, 50):
+        assert_array_equal(triangle(size, 1), np.tri(size, size, 1))
+        assert_array_equal(triangle(3, 0), np.tri(3))
+
+
 @pytest.mark.parametrize("shape", [(3, 3), (2, 5), (5, 2), (3, 3, 3), (2, 3, 3), (0, 3)])
 def test_fill_diagonal(shape):
     assert_as_in_python(extra_ops.fill_diagonal, RNG.randn(*shape), 7.0)

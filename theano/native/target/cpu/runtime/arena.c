@@ -136,9 +136,7 @@ static ThnBlock *new_segment(size_t capacity)
     if (base == MAP_FAILED) {
         size = (capacity + 2 * THN_BLOCK_HEADER + PAGE - 1) & ~(PAGE - 1);
         base = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (base == MAP_FAILED) {
-            return NULL;
-        }
+        THN_NULL_UNLESS(base != MAP_FAILED);
     }
     ThnSegment *segment = (ThnSegment *)base;
     segment->size = size;
@@ -153,9 +151,7 @@ ThnBlock *thn_arena_take(size_t n)
         take_out(b);
     } else {
         b = new_segment(capacity);
-        if (!b) {
-            return NULL;
-        }
+        THN_NULL_UNLESS(b);
     }
     b->size_class = THN_CUT_USED;
     SHOW(b, THN_BLOCK_HEADER + b->capacity);

@@ -2,6 +2,7 @@
 #ifndef THN_ARENA_H
 #define THN_ARENA_H
 
+#include "failing.h"
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,10 +1,8 @@
 /* Copies between arrays and dense buffers, and memory for buffers. */
 #include "plan.h"
+#include "shuffle.h"
 
 #include <stdlib.h>
-#if !defined(_WIN32)
-#include <pthread.h>
-#endif
 
 #define COPY_2D(T)                                                                                         \
     for (thn_intp r = 0; r < rows; r++) {                                                                  \
@@ -29,13 +27,8 @@ typedef uint32_t Four __attribute__((vector_size(16)));
 typedef uint32_t FourAt __attribute__((vector_size(16), aligned(1), may_alias));
 typedef uint64_t Two __attribute__((vector_size(16)));
 typedef uint64_t TwoAt __attribute__((vector_size(16), aligned(1), may_alias));
-#if defined(__clang__)
-#define PICK4(a, b, i, j, k, l) __builtin_shufflevector(a, b, i, j, k, l)
-#define PICK2(a, b, i, j) __builtin_shufflevector(a, b, i, j)
-#else
-#define PICK4(a, b, i, j, k, l) __builtin_shuffle(a, b, (Four){i, j, k, l})
-#define PICK2(a, b, i, j) __builtin_shuffle(a, b, (Two){i, j})
-#endif
+#define PICK4(a, b, ...) THN_SHUFFLE(a, b, (Four){__VA_ARGS__})
+#define PICK2(a, b, ...) THN_SHUFFLE(a, b, (Two){__VA_ARGS__})
 
 static inline void transpose_4x4(char *d, thn_intp ds, const char *s, thn_intp ss)
 {
@@ -155,61 +148,34 @@ void thn_move_rows(const ThnPlan *p, int op, char *base, thn_intp row_stride, th
     }
 }
 
-/* Buffers are taken for every launch: each thread keeps the last one it gave back. */
+/* Buffers are taken for every launch. The last one that was given back is kept in one of some places, of which a thread finds its
+ * own, mostly, by where its stack lies. */
 #define KEEP_BYTES ((size_t)1 << 20)
+#define PLACES 64
 
 typedef struct Buffer {
     size_t size;
     char align[64 - sizeof(size_t)];
 } Buffer;
 
-#if defined(_WIN32)
-static Buffer *take_kept(size_t n) { (void)n; return NULL; }
-static int keep(Buffer *b) { (void)b; return 0; }
-#else
-static pthread_key_t kept_key;
-static pthread_once_t kept_once = PTHREAD_ONCE_INIT;
-static int kept_works;
+static struct {
+    _Alignas(64) _Atomic(Buffer *) kept;
+} places[PLACES];
 
-static void make_kept_key(void)
+static Buffer *exchange(Buffer *b)
 {
-    kept_works = pthread_key_create(&kept_key, free) == 0; /* what is kept is freed when the thread ends */
+    const uint32_t stack = (uint32_t)((uintptr_t)__builtin_frame_address(0) >> 18);
+    return atomic_exchange(&places[stack * 2654435769u / (UINT32_MAX / PLACES + 1)].kept, b);
 }
-
-static Buffer *take_kept(size_t n)
-{
-    pthread_once(&kept_once, make_kept_key);
-    Buffer *b = kept_works ? pthread_getspecific(kept_key) : NULL;
-    if (!b || b->size < n) {
-        return NULL;
-    }
-    pthread_setspecific(kept_key, NULL);
-    return b;
-}
-
-static int keep(Buffer *b)
-{
-    if (!kept_works || b->size > KEEP_BYTES) {
-        return 0;
-    }
-    Buffer *old = pthread_getspecific(kept_key);
-    if (old && old->size >= b->size) {
-        return 0;
-    }
-    free(old);
-    return pthread_setspecific(kept_key, b) == 0;
-}
-#endif
 
 void *thn_buffer_alloc(size_t n)
 {
-    Buffer *b = take_kept(n);
-    if (!b) {
+    Buffer *b = exchange(NULL);
+    if (!b || b->size < n) {
+        free(b);
         n = (n + 4095) & ~(size_t)4095;
         b = malloc(sizeof(Buffer) + n);
-        if (!b) {
-            return NULL;
-        }
+        THN_NULL_UNLESS(b);
         b->size = n;
     }
     return b + 1;
@@ -217,7 +183,6 @@ void *thn_buffer_alloc(size_t n)
 
 void thn_buffer_free(void *p)
 {
-    if (p && !keep((Buffer *)p - 1)) {
-        free((Buffer *)p - 1);
-    }
+    Buffer *b = p ? (Buffer *)p - 1 : NULL;
+    free(b && b->size <= KEEP_BYTES ? exchange(b) : b);
 }

@@ -32,10 +32,11 @@ int thn_itemsize(int typenum)
     return size ? (int)PyLong_AsLong(size) : -1;
 }
 
-int thn_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type)
+int thn_add_type(PyObject *module, const char *name, size_t size, unsigned long flags, PyType_Slot *slots, PyTypeObject **to)
 {
-    *type = (PyTypeObject *)PyType_FromSpec(spec);
-    return *type ? PyModule_AddType(module, *type) : -1;
+    PyType_Spec spec = {name, (int)size, 0, (unsigned)(Py_TPFLAGS_DEFAULT | flags), slots};
+    *to = (PyTypeObject *)PyType_FromSpec(&spec);
+    return *to ? PyModule_AddType(module, *to) : -1;
 }
 
 void *thn_alloc(size_t n)
@@ -185,20 +186,14 @@ int thn_out_view(ThnFrame *Py_UNUSED(f), ThnCell *out, ThnCell *in, char *data, 
 
 void thn_out_within(ThnCell *out, const npy_intp *dims, ThnBuffer *buf, char *data)
 {
-    buf->refs++;
+    const int number = out->ndim == 0; /* lies in its cell */
+    buf->refs += !number;
     memmove(out->dims, dims, sizeof(npy_intp) * (size_t)out->ndim);
     thn_dense_strides(out->ndim, out->dims, out->itemsize, out->strides);
-    thn_cell_release(out);
-    out->flags |= THN_CELL_SET;
-    if (out->ndim == 0) {
-        /* A number lies in its cell. */
-        memcpy(out->scalar.bytes, data, (size_t)out->itemsize);
-        out->data = out->scalar.bytes;
-        thn_buffer_drop(buf);
-        return;
+    take_memory(out, number ? NULL : buf, number ? NULL : data);
+    if (number) {
+        memcpy(out->data, data, (size_t)out->itemsize);
     }
-    out->buf = buf;
-    out->data = data;
 }
 
 int thn_out_alias(ThnFrame *f, ThnCell *out, ThnCell *in)
@@ -333,9 +328,7 @@ static int is_whole(const ThnCell *c)
 
 PyObject *thn_box(ThnFrame *Py_UNUSED(f), ThnCell *c)
 {
-    if (!(c->flags & THN_CELL_SET)) {
-        return PyErr_Format(PyExc_RuntimeError, "a value was used before it was computed");
-    }
+    THN_NULL_IF(!(c->flags & THN_CELL_SET), PyExc_RuntimeError, "a value was used before it was computed");
     if (c->obj) {
         Py_INCREF(c->obj);
         return c->obj;
@@ -392,10 +385,7 @@ int thn_take_array(ThnCell *c, PyArrayObject *a)
         return 0;
     }
     ThnBuffer *buf = thn_buffer_over((PyObject *)a, PyArray_BYTES(a));
-    if (!buf) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    THN_RAISE_IF(!buf, PyExc_MemoryError, "no memory for what holds an array");
     memcpy(c->dims, PyArray_DIMS(a), sizeof(npy_intp) * (size_t)nd);
     memcpy(c->strides, PyArray_STRIDES(a), sizeof(npy_intp) * (size_t)nd);
     return take_memory(c, buf, PyArray_BYTES(a));

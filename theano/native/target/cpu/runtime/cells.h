@@ -20,6 +20,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include "failing.h"
 #include <stdint.h>
 #include <stddef.h>
 #include <string.h>
@@ -143,29 +144,19 @@ int thn_error(ThnFrame *f, PyObject *type, const char *fmt, ...)
 #endif
     ;
 
-/* In a function that returns -1 where it fails, with the error set: hands on the failure of a call, or that there is no memory. */
-#define THN_TRY(call)     \
-    do {                  \
-        if ((call) < 0) { \
-            return -1;    \
-        }                 \
-    } while (0)
-#define THN_NEED(pointer) THN_TRY((pointer) ? 0 : -1)
-
-/* The same in a function that returns NULL. */
-#define THN_NULL_UNLESS(condition) \
-    do {                           \
-        if (!(condition)) {        \
-            return NULL;           \
-        }                          \
-    } while (0)
 /* With the GIL: the exception, and -1. */
 #define THN_RAISE(...) (PyErr_Format(__VA_ARGS__), -1)
-/* In such a function: fails with thn_error, or THN_RAISE, if the condition holds. */
+/* In a function that returns -1: fails with thn_error, or THN_RAISE, if the condition holds; or in one that returns NULL. */
 #define THN_FAIL_IF(f, condition, ...)             \
     do {                                           \
         if (condition) {                           \
             return thn_error(f, __VA_ARGS__);      \
+        }                                          \
+    } while (0)
+#define THN_NULL_IF(condition, ...)                \
+    do {                                           \
+        if (condition) {                           \
+            return (void *)PyErr_Format(__VA_ARGS__); \
         }                                          \
     } while (0)
 #define THN_RAISE_IF(condition, ...)               \
@@ -225,8 +216,10 @@ void thn_cell_release(ThnCell *c);
 PyObject *thn_box(ThnFrame *f, ThnCell *c);               /* new reference */
 int thn_unbox(ThnFrame *f, ThnCell *c, PyObject *value);  /* checks dtype, ndim, broadcast pattern; TypeError */
 void thn_set_object(ThnCell *c, PyObject *value);         /* OBJECT cells; takes a new reference */
-/* Makes a type, an attribute of the module. */
-int thn_add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **type);
+/* Makes the type `to` of objects T, an attribute of the module. */
+#define THN_ADD_TYPE(module, name, T, flags, slots, to) \
+    thn_add_type(module, "theano.native._runtime." name, sizeof(T), flags, slots, to)
+int thn_add_type(PyObject *module, const char *name, size_t size, unsigned long flags, PyType_Slot *slots, PyTypeObject **to);
 /* Appends what it takes a reference of; -1 also if that is NULL. */
 int thn_append(PyObject *list, PyObject *element);
 /* Bytes of an element; -1 with an exception if there is no such type. */

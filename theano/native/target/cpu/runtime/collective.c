@@ -19,9 +19,14 @@
 #define STAYS_AWAKE 2e-2 /* s for which that thread goes on testing when nothing is under way */
 #define BLOCK 65536      /* elements that are combined at a time where there are more than two sources */
 
-/* MPI's functions; handles are numbers of four bytes or pointers. */
+/* MPI's functions; handles are numbers of four bytes or pointers. Those of four bytes are passed as ones of eight, which C's
+ * calling conventions allow. */
+typedef int ThnPost(void *p, int n, intptr_t type, int rank, int tag, intptr_t comm, void *request);
 typedef struct Mpi {
-    void *isend, *irecv, *testall, *get_count, *get_status;
+    ThnPost *isend, *irecv;
+    int (*test_all)(int n, void *requests, int *flag, void *statuses);
+    int (*get_count)(const void *status, intptr_t type, int *count);
+    int (*get_status)(intptr_t request, int *flag, void *status);
     int handle, status; /* bytes */
     intptr_t comm, byte;
 } Mpi;
@@ -55,33 +60,16 @@ static void pause_for(double seconds)
 #endif
 }
 
-/* ---- calls of MPI. A handle of four bytes is passed as one of eight, which C's calling conventions allow. */
-
-/* Begins to send or to receive. */
-static int post(const Mpi *m, void *function, char *p, int n, int rank, int tag, char *request)
-{
-    return ((int (*)(void *, int, intptr_t, int, int, intptr_t, void *))function)(p, n, m->byte, rank, tag, m->comm, request);
-}
-
-static int test_all(const Mpi *m, int n, char *requests, int *flag, char *statuses)
-{
-    return ((int (*)(int, void *, int *, void *))m->testall)(n, requests, flag, statuses);
-}
-
-static int get_count(const Mpi *m, const char *status, int *count)
-{
-    return ((int (*)(const void *, intptr_t, int *))m->get_count)(status, m->byte, count);
-}
-
-static int get_status(const Mpi *m, const char *request, int *flag, char *status)
+static intptr_t handle_at(const Mpi *m, const char *p)
 {
     int32_t narrow;
-    memcpy(&narrow, request, sizeof narrow);
-    intptr_t handle = narrow;
-    if (m->handle > 4) {
-        memcpy(&handle, request, sizeof handle);
+    intptr_t wide;
+    memcpy(&narrow, p, sizeof narrow);
+    if (m->handle == 4) {
+        return narrow;
     }
-    return ((int (*)(intptr_t, int *, void *))m->get_status)(handle, flag, status);
+    memcpy(&wide, p, sizeof wide);
+    return wide;
 }
 
 /* ---- combining */
@@ -242,7 +230,7 @@ static int post_round(ThnTransfer *t)
     int code = 0;
     for (int64_t i = 0; i < receives + sends && !code; i++, at += MESSAGE, request += m->handle) {
         char *p = t->place[at[1]] + at[2];
-        code = post(m, i < receives ? m->irecv : m->isend, p, (int)at[3], (int)at[0], t->tag, request);
+        code = (i < receives ? m->irecv : m->isend)(p, (int)at[3], m->byte, (int)at[0], t->tag, m->comm, request);
     }
     return code;
 }
@@ -254,7 +242,7 @@ static int came_right(ThnTransfer *t)
     for (int64_t i = 0; i < t->now[0]; i++) {
         const int64_t *message = t->now + 3 + MESSAGE * i;
         int count = -1;
-        const int code = get_count(m, t->statuses + i * m->status, &count);
+        const int code = m->get_count(t->statuses + i * m->status, m->byte, &count);
         if (code || count != message[3]) {
             t->code = code;
             t->source = (int)message[0];
@@ -306,7 +294,7 @@ static int advance(ThnTransfer *t)
     int moved = 0;
     for (; t->state == THN_UNDER_WAY; moved = 1) {
         int flag = 1;
-        const int code = test_all(&t->exchange->mpi, (int)(t->now[0] + t->now[1]), t->requests, &flag, t->statuses);
+        const int code = t->exchange->mpi.test_all((int)(t->now[0] + t->now[1]), t->requests, &flag, t->statuses);
         if (code) {
             return fail_with(t, code);
         }
@@ -387,16 +375,6 @@ static void let_go(ThnExchange *e)
     }
 }
 
-/* The lock, without keeping the GIL from one that has it and combines many bytes. */
-static void lock_with_gil(ThnExchange *e)
-{
-    if (!PyThread_acquire_lock(e->lock, NOWAIT_LOCK)) {
-        Py_BEGIN_ALLOW_THREADS
-        lock(e);
-        Py_END_ALLOW_THREADS
-    }
-}
-
 static int start_driver(ThnExchange *e)
 {
     if (e->on_big != Py_None && !e->driven) {
@@ -443,7 +421,7 @@ int thn_transfer_begin(ThnTransfer *t)
 {
     ThnExchange *e = t->exchange;
     const int big = t->nbytes >= e->big;
-    lock_with_gil(e);
+    thn_acquire(e->lock);
     e->number = (e->number + 1) % e->numbers;
     t->tag += 2 * e->number;
     next_round(t); /* nothing of its messages has come in no time */
@@ -499,7 +477,6 @@ static void transfer_dealloc(PyObject *self)
     ThnTransfer *t = (ThnTransfer *)self;
     PyTypeObject *type = Py_TYPE(self);
     for (int i = 0; i < 3; i++) {
-        Py_XDECREF(t->held[i]);
         if (t->buffers[i]) {
             thn_buffer_drop(t->buffers[i]);
         }
@@ -535,12 +512,12 @@ static PyObject *transfer_missing(PyObject *self, PyObject *Py_UNUSED(unused))
     const Mpi *m = &t->exchange->mpi;
     PyObject *ranks = PyList_New(0);
     THN_NULL_UNLESS(ranks);
-    lock_with_gil(t->exchange);
+    thn_acquire(t->exchange->lock);
     const int64_t receives = t->state == THN_UNDER_WAY && t->now ? t->now[0] : 0;
     for (int64_t i = 0; i < receives && ranks; i++) {
         int flag = 1;
         char status[THN_STATUS_BYTES];
-        if (get_status(m, t->requests + i * m->handle, &flag, status) || flag) {
+        if (m->get_status(handle_at(m, t->requests + i * m->handle), &flag, status) || flag) {
             continue;
         }
         if (thn_append(ranks, PyLong_FromLongLong(t->now[3 + MESSAGE * i])) < 0) {
@@ -556,12 +533,7 @@ static PyObject *transfer_taken(PyObject *self, PyObject *Py_UNUSED(unused))
 {
     ThnTransfer *t = (ThnTransfer *)self;
     ThnBuffer *buf = t->buffers[THN_TAKEN];
-    if (t->held[THN_TAKEN]) {
-        return Py_NewRef(t->held[THN_TAKEN]);
-    }
-    if (!buf) {
-        return PyErr_Format(PyExc_ValueError, "the transfer takes nothing");
-    }
+    THN_NULL_IF(!buf, PyExc_ValueError, "the transfer takes nothing");
     npy_intp n = (npy_intp)t->taken_bytes;
     if (!buf->owner && !(buf->owner = thn_array_of_block(NPY_UBYTE, n, buf->data))) {
         buf->owner = Py_NewRef(Py_None); /* the block is gone */
@@ -612,13 +584,6 @@ static PyType_Slot transfer_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec transfer_spec = {
-    .name = "theano.native._runtime.Transfer",
-    .basicsize = sizeof(ThnTransfer),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .slots = transfer_slots,
-};
-
 /* ---- the Exchange type */
 
 static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
@@ -627,14 +592,11 @@ static PyObject *exchange_new(PyTypeObject *type, PyObject *args, PyObject *kwar
     long long comm, byte, big;
     int handle, status, numbers;
     PyObject *on_big;
-    if (kwargs && PyDict_Size(kwargs)) {
-        return PyErr_Format(PyExc_TypeError, "Exchange takes no keywords");
-    }
+    THN_NULL_IF(kwargs && PyDict_Size(kwargs), PyExc_TypeError, "Exchange takes no keywords");
     THN_NULL_UNLESS(PyArg_ParseTuple(args, "(KKKKK)(ii)LLiLO", &f[0], &f[1], &f[2], &f[3], &f[4], &handle, &status, &comm, &byte, &numbers,
                                      &big, &on_big));
-    if ((handle != 4 && handle != (int)sizeof(void *)) || status < 1 || status > THN_STATUS_BYTES || numbers < 1) {
-        return PyErr_Format(PyExc_ValueError, "handles of %d bytes and statuses of %d are not known here", handle, status);
-    }
+    THN_NULL_IF((handle != 4 && handle != (int)sizeof(void *)) || status < 1 || status > THN_STATUS_BYTES || numbers < 1,
+                PyExc_ValueError, "handles of %d bytes and statuses of %d are not known here", handle, status);
     ThnExchange *e = (ThnExchange *)type->tp_alloc(type, 0);
     THN_NULL_UNLESS(e);
     e->mpi = (Mpi){(void *)(uintptr_t)f[0], (void *)(uintptr_t)f[1], (void *)(uintptr_t)f[2], (void *)(uintptr_t)f[3],
@@ -689,14 +651,16 @@ static PyObject *exchange_start(PyObject *self, PyObject *args)
     }
     ThnTransfer *t = thn_transfer_new(e, plan, &combine, label, nbytes);
     THN_NULL_UNLESS(t);
+    int ok = 1;
     for (int i = 0; i < 3; i++) {
-        t->held[i] = Py_NewRef(places[i]);
         t->place[i] = PyArray_BYTES((PyArrayObject *)places[i]);
+        ok &= (t->buffers[i] = thn_buffer_over(places[i], t->place[i])) != NULL;
     }
-    if (thn_transfer_begin(t) < 0) {
+    t->taken_bytes = (int64_t)PyArray_SIZE((PyArrayObject *)places[THN_TAKEN]);
+    if (!ok || thn_transfer_begin(t) < 0) {
         Py_CLEAR(t);
     }
-    return (PyObject *)t;
+    return ok ? (PyObject *)t : PyErr_NoMemory();
 }
 
 static PyObject *exchange_progress(PyObject *self, PyObject *Py_UNUSED(unused))
@@ -714,7 +678,7 @@ static PyObject *exchange_give_up(PyObject *self, PyObject *Py_UNUSED(unused))
 {
     ThnExchange *e = (ThnExchange *)self;
     store(&e->direct, 0);
-    lock_with_gil(e);
+    thn_acquire(e->lock);
     for (ThnTransfer *t = e->active; t; t = t->next) {
         fail_with(t, -1);
     }
@@ -792,15 +756,8 @@ static PyType_Slot exchange_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec exchange_spec = {
-    .name = "theano.native._runtime.Exchange",
-    .basicsize = sizeof(ThnExchange),
-    .flags = Py_TPFLAGS_DEFAULT,
-    .slots = exchange_slots,
-};
-
 int thn_collective_init(PyObject *module)
 {
-    THN_TRY(thn_add_type(module, &transfer_spec, &thn_TransferType));
-    return thn_add_type(module, &exchange_spec, &thn_ExchangeType);
+    THN_TRY(THN_ADD_TYPE(module, "Transfer", ThnTransfer, Py_TPFLAGS_DISALLOW_INSTANTIATION, transfer_slots, &thn_TransferType));
+    return THN_ADD_TYPE(module, "Exchange", ThnExchange, 0, exchange_slots, &thn_ExchangeType);
 }

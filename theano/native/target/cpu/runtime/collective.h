@@ -47,8 +47,7 @@ typedef struct ThnTransfer {
     PyObject_HEAD
     ThnExchange *exchange;
     PyObject *plan, *label, *result;
-    PyObject *held[3];        /* the objects of the places */
-    ThnBuffer *buffers[3];    /* or the memory of cells and of the pool */
+    ThnBuffer *buffers[3];    /* the memory of the places: arrays', cells' or the pool's */
     char *place[3];
     char scalar[16];          /* what a number gives */
     ThnCombine combine;
@@ -60,7 +59,7 @@ typedef struct ThnTransfer {
     int code, source;
     int64_t came, expected;
     int64_t nbytes, taken_bytes;
-    npy_intp times, over;     /* how the first axis changes, where an instruction started it */
+    npy_intp times, over;     /* how the first axis changes, where an instruction started it; else zeros */
     double started, ended;
     struct ThnTransfer *next; /* under way, or to be let go */
 } ThnTransfer;

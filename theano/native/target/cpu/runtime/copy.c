@@ -68,25 +68,14 @@ static inline half_t double_to_half(double d)
 
 int thn_type_index(int typenum)
 {
-    switch (typenum) {
-    case NPY_BOOL: return T_b1;
-    case NPY_BYTE: return T_i1;
-    case NPY_UBYTE: return T_u1;
-    case NPY_SHORT: return T_i2;
-    case NPY_USHORT: return T_u2;
-    case NPY_INT: return T_i4;
-    case NPY_UINT: return T_u4;
-    case NPY_LONG: return sizeof(long) == 8 ? T_i8 : T_i4;
-    case NPY_ULONG: return sizeof(long) == 8 ? T_u8 : T_u4;
-    case NPY_LONGLONG: return T_i8;
-    case NPY_ULONGLONG: return T_u8;
-    case NPY_HALF: return T_f2;
-    case NPY_FLOAT: return T_f4;
-    case NPY_DOUBLE: return T_f8;
-    case NPY_CFLOAT: return T_c8;
-    case NPY_CDOUBLE: return T_c16;
-    default: return -1;
-    }
+    /* One more than it; 0: none. */
+    static const int8_t places[] = {
+        [NPY_BOOL] = T_b1 + 1, [NPY_BYTE] = T_i1 + 1, [NPY_UBYTE] = T_u1 + 1, [NPY_SHORT] = T_i2 + 1, [NPY_USHORT] = T_u2 + 1,
+        [NPY_INT] = T_i4 + 1, [NPY_UINT] = T_u4 + 1, [NPY_LONG] = (sizeof(long) == 8 ? T_i8 : T_i4) + 1,
+        [NPY_ULONG] = (sizeof(long) == 8 ? T_u8 : T_u4) + 1, [NPY_LONGLONG] = T_i8 + 1, [NPY_ULONGLONG] = T_u8 + 1,
+        [NPY_HALF] = T_f2 + 1, [NPY_FLOAT] = T_f4 + 1, [NPY_DOUBLE] = T_f8 + 1, [NPY_CFLOAT] = T_c8 + 1, [NPY_CDOUBLE] = T_c16 + 1,
+    };
+    return typenum >= 0 && typenum < (int)sizeof places ? places[typenum] - 1 : -1;
 }
 
 /* X(name, type, type of the number that is read, what writes such a number) for real types; halves are read and written by their own. */
@@ -195,19 +184,14 @@ COPY(16, ThnC16)
 
 ThnInner thn_copy_inner(int itemsize)
 {
-    switch (itemsize) {
-    case 1: return copy_1;
-    case 2: return copy_2;
-    case 4: return copy_4;
-    case 8: return copy_8;
-    default: return copy_16;
-    }
+    static const ThnInner copies[] = {[1] = copy_1, [2] = copy_2, [4] = copy_4, [8] = copy_8, [16] = copy_16};
+    return copies[itemsize];
 }
 
 /* ---- adding and multiplying */
 
-#define ARITHMETIC(VERB, OP, NAME, T, WIDE)                                                   \
-    static void VERB##_##NAME(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)   \
+#define ARITHMETIC(ATTRIBUTE, VERB, OP, NAME, T, WIDE)                                        \
+    ATTRIBUTE static void VERB##_##NAME(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss) \
     {                                                                                         \
         if (ds == (npy_intp)sizeof(T) && ss == (npy_intp)sizeof(T)) {                         \
             T *a = (T *)d;                                                                    \
@@ -219,7 +203,7 @@ ThnInner thn_copy_inner(int itemsize)
         }                                                                                     \
         LOOP *(T *)d = (T)((WIDE) * (T *)d OP (WIDE) * (const T *)s);                         \
     }
-#define ADD_AND_MULTIPLY(NAME, T, WIDE) ARITHMETIC(add, +, NAME, T, WIDE) ARITHMETIC(mul, *, NAME, T, WIDE)
+#define ADD_AND_MULTIPLY(NAME, T, WIDE) ARITHMETIC(, add, +, NAME, T, WIDE) ARITHMETIC(, mul, *, NAME, T, WIDE)
 ADD_AND_MULTIPLY(u1, uint8_t, uint32_t)
 ADD_AND_MULTIPLY(u2, uint16_t, uint32_t)
 ADD_AND_MULTIPLY(u4, uint32_t, uint32_t)
@@ -228,22 +212,10 @@ ADD_AND_MULTIPLY(f4, float, float)
 ADD_AND_MULTIPLY(f8, double, double)
 
 #if defined(__x86_64__) && defined(__GNUC__)
-#define WIDE 1
+#define WIDE_ADD 1
 /* Rows that are added to rows, which scattering does most. */
-#define WIDE_ADD(NAME, T)                                                                                           \
-    __attribute__((target("avx2"))) static void wide_add_##NAME(npy_intp n, char *d, npy_intp ds, const char *s,    \
-                                                                npy_intp ss)                                        \
-    {                                                                                                               \
-        if (ds != (npy_intp)sizeof(T) || ss != (npy_intp)sizeof(T)) {                                               \
-            add_##NAME(n, d, ds, s, ss);                                                                            \
-            return;                                                                                                 \
-        }                                                                                                           \
-        for (npy_intp i = 0; i < n; i++) {                                                                          \
-            ((T *)d)[i] += ((const T *)s)[i];                                                                       \
-        }                                                                                                           \
-    }
-WIDE_ADD(f4, float)
-WIDE_ADD(f8, double)
+ARITHMETIC(__attribute__((target("avx2"))), wide_add, +, f4, float, float)
+ARITHMETIC(__attribute__((target("avx2"))), wide_add, +, f8, double, double)
 #endif
 
 /* *d becomes EXPR of it, x, and of *s, y. */
@@ -280,7 +252,7 @@ ThnInner thn_add_inner(int typenum)
     static const ThnInner table[T_COUNT] = {add_b1, add_u1, add_u1, add_u2, add_u2, add_u4, add_u4,
                                             add_u8, add_u8, add_f2, add_f4, add_f8, add_c8, add_c16};
     int t = thn_type_index(typenum);
-#if WIDE
+#if WIDE_ADD
     if ((typenum == NPY_FLOAT || typenum == NPY_DOUBLE) && __builtin_cpu_supports("avx2")) {
         return typenum == NPY_FLOAT ? wide_add_f4 : wide_add_f8;
     }

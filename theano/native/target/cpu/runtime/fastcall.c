@@ -282,13 +282,11 @@ static PyObject *fast_bind(FastCall *self, PyObject *args, PyObject *kwargs)
         bind(self, NULL);
         Py_RETURN_NONE;
     }
-    if (!PyObject_TypeCheck(program, thn_ProgramType) || !positions) {
-        return PyErr_Format(PyExc_TypeError, "_fast_bind: expected a Program and the positions of the arguments");
-    }
+    THN_NULL_IF(!PyObject_TypeCheck(program, thn_ProgramType) || !positions, PyExc_TypeError,
+                "_fast_bind: expected a Program and the positions of the arguments");
     ThnProgram *p = (ThnProgram *)program;
-    if (n_outputs < 0 || n_outputs > p->noutputs || (single == Py_True && n_outputs < 1)) {
-        return PyErr_Format(PyExc_ValueError, "_fast_bind: the program does not have that many outputs");
-    }
+    THN_NULL_IF(n_outputs < 0 || n_outputs > p->noutputs || (single == Py_True && n_outputs < 1), PyExc_ValueError,
+                "_fast_bind: the program does not have that many outputs");
     size_t nargs = (size_t)PyTuple_GET_SIZE(positions);
     Binding *b = thn_alloc(sizeof *b + sizeof(Arg) * nargs);
     THN_NULL_UNLESS(b);
@@ -382,16 +380,10 @@ static PyType_Slot slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec spec = {
-    .name = "theano.native._runtime.FastCall",
-    .basicsize = sizeof(FastCall),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
-    .slots = slots,
-};
-
 int thn_fastcall_init(PyObject *module)
 {
     slow_call_name = PyUnicode_InternFromString("_slow_call");
     THN_NEED(slow_call_name);
-    return thn_add_type(module, &spec, &thn_FastCallType);
+    return THN_ADD_TYPE(module, "FastCall", FastCall, Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots,
+                        &thn_FastCallType);
 }

@@ -24,6 +24,7 @@ typedef struct {
     const int *dims;
     int n_gathers;
     Indexed gathers[MOST_GATHERS];
+    uint64_t gathered;     /* bit k: operand k */
     int scatters, adds;    /* adds: the last input is the target */
     Indexed target;
 } Spec;
@@ -72,12 +73,7 @@ int thn_run_indexed(Run *r);
 
 static inline int is_gathered(const Spec *s, int op)
 {
-    for (int g = 0; g < s->n_gathers; g++) {
-        if (s->gathers[g].op == op) {
-            return 1;
-        }
-    }
-    return 0;
+    return (int)(s->gathered >> op & 1);
 }
 
 /* Whether an operand of the kernel is given row by row: the target, to be read or written. */

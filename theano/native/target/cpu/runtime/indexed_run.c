@@ -2,8 +2,6 @@
 #include "indexed.h"
 #include "pool.h"
 
-#include <stdlib.h>
-
 #define TILE 4096                 /* elements of a tile */
 #define DIRECT_BYTES 512          /* rows from this length on are read where they are */
 #define ROWS 256                  /* positions whose offsets are found together */
@@ -89,14 +87,14 @@ static void gather_rows(const ThnTable *a, char *dense, const npy_intp *offsets,
     thn_rows_move(&rows, a->data, offsets, n, dense, a->row * a->array->itemsize);
 }
 
-/* Strides within a row of what is to be scattered, of that many columns; returns the row's bytes. */
-static npy_intp row_strides(const Run *r, npy_intp width, npy_intp *strides)
+/* Strides within a row, in a buffer, of a table or of that many columns of the target; returns the row's bytes. */
+static npy_intp row_strides(const Run *r, int g, npy_intp width, npy_intp *strides)
 {
-    const ThnTable *a = &r->st->arrays[TARGET];
-    npy_intp step = r->k->out[0].itemsize;
+    const ThnTable *a = &r->st->arrays[g];
+    npy_intp step = a->array->itemsize;
     for (int i = a->rest - 1; i >= 0; i--) {
         strides[i] = step;
-        step *= i == a->rest - 1 && r->column >= 0 ? width : a->rest_dims[i];
+        step *= g == TARGET && i == a->rest - 1 && r->column >= 0 ? width : a->rest_dims[i];
     }
     return step;
 }
@@ -133,33 +131,24 @@ static void make_plan(const Run *r, Work *w, npy_intp rows, npy_intp width)
     if (r->column >= 0) {
         shape[r->column] = width;
     }
-    for (int g = 0; g < s->n_gathers; g++) {
-        const ThnTable *a = &r->st->arrays[g];
-        const int op = s->gathers[g].op, at = s->gathers[g].at;
-        npy_intp dense[THN_KMAXDIM];
-        thn_dense_strides(a->rest, a->rest_dims, k->in[op].itemsize, dense);
-        for (int d = 0; d < s->nd; d++) {
-            strides[g][at + d] = a->row * k->in[op].itemsize;
+    for (int g = 0; g <= TARGET; g++) {
+        if (arrays_of(r, g)) {
+            const ThnTable *a = &r->st->arrays[g];
+            npy_intp within[THN_KMAXDIM];
+            const npy_intp step = row_strides(r, g, width, within);
+            for (int d = 0; d < s->nd; d++) {
+                strides[g][a->at + d] = step;
+            }
+            for (int i = 0; i < a->rest; i++) {
+                strides[g][a->axis_of_rest[i]] = r->by_row ? a->rest_strides[i] : within[i];
+            }
+            if (g < TARGET || s->adds) {
+                in[g < TARGET ? s->gathers[g].op : k->nin - 1].strides = strides[g];
+            }
         }
-        for (int i = 0; i < a->rest; i++) {
-            strides[g][a->axis_of_rest[i]] = r->by_row ? a->rest_strides[i] : dense[i];
-        }
-        in[op].strides = strides[g];
     }
     if (r->scatters) {
-        const ThnTable *a = &r->st->arrays[TARGET];
-        npy_intp within[THN_KMAXDIM];
-        const npy_intp step = row_strides(r, width, within);
-        for (int i = 0; i < a->rest; i++) {
-            strides[TARGET][a->axis_of_rest[i]] = r->by_row ? a->rest_strides[i] : within[i];
-        }
-        for (int d = 0; d < s->nd; d++) {
-            strides[TARGET][s->target.at + d] = step;
-        }
         out[0].strides = strides[TARGET];
-        if (s->adds) {
-            in[k->nin - 1].strides = strides[TARGET];
-        }
     }
     thn_plan(k, in, out, shape, w->plan);
     w->rows = rows;
@@ -238,31 +227,19 @@ static void run_tile(Run *r, Work *w, char *const *from, npy_intp t, npy_intp n,
     }
     run_plan(r, w);
     find_offsets(r, TARGET, from, n, w->offsets[TARGET]);
-    const npy_intp row = row_strides(r, width, strides);
+    const npy_intp row = row_strides(r, TARGET, width, strides);
     scatter_rows(r, w->offsets[TARGET], n, w->buffers[TARGET], row, strides, c0, width);
 }
 
 /* Fills memory with what can be added without changing anything, a zero's sign included. */
-static void fill_neutral(int typenum, char *p, npy_intp bytes)
+static void fill_neutral(const ThnKernelOut *out, char *p, npy_intp bytes)
 {
-    switch (typenum) {
-    case NPY_HALF:
-        for (npy_intp i = 0; i < bytes / 2; i++) {
-            ((uint16_t *)p)[i] = 0x8000;
-        }
-        return;
-    case NPY_FLOAT: case NPY_CFLOAT:
-        for (npy_intp i = 0; i < bytes / 4; i++) {
-            ((float *)p)[i] = -0.0f;
-        }
-        return;
-    case NPY_DOUBLE: case NPY_CDOUBLE:
-        for (npy_intp i = 0; i < bytes / 8; i++) {
-            ((double *)p)[i] = -0.0;
-        }
-        return;
-    default: memset(p, 0, (size_t)bytes);
-    }
+    const double zero = -0.0;
+    const int t = out->typenum, part = t == NPY_CFLOAT ? NPY_FLOAT : t == NPY_CDOUBLE ? NPY_DOUBLE : t;
+    const npy_intp item = out->itemsize / (part == t ? 1 : 2);
+    char number[8];
+    thn_cast_inner(part, NPY_DOUBLE)(1, number, 0, (const char *)&zero, 0);
+    thn_copy_inner((int)item)(bytes / item, p, item, number, 0);
 }
 
 /* Memory for a task of so many columns; NULL: none left. */
@@ -293,7 +270,7 @@ static char *make_work(const Run *r, Work *w, npy_intp width)
     THN_NULL_UNLESS(mem);
     thn_parts_place(parts, n, mem + (64 - (uintptr_t)mem % 64) % 64);
     if (s->adds && sizes[TARGET]) {
-        fill_neutral(k->out[0].typenum, w->neutral, (npy_intp)sizes[TARGET]);
+        fill_neutral(&k->out[0], w->neutral, (npy_intp)sizes[TARGET]);
     }
     w->rows = -1;
     return mem;
@@ -316,17 +293,14 @@ static void run_rows(Run *r, Work *w, char *const *from, npy_intp t, npy_intp n,
     for (int op = 0; op < ops; op++) {
         steps[op] = r->strides[op][last];
     }
-    for (int g = 0; g < s->n_gathers; g++) {
-        const ThnTable *x = &r->st->arrays[g];
-        const int op = s->gathers[g].op, cut = c0 && !(k->in[op].bcast >> r->column & 1);
-        find_offsets(r, g, from, n, w->offsets[g]);
-        bytes[g] = x->row * k->in[op].itemsize;
-        shift[g] = cut ? c0 * x->rest_strides[x->rest - 1] : 0;
-    }
-    if (r->scatters) {
-        find_offsets(r, TARGET, from, n, w->offsets[TARGET]);
-        shift[TARGET] = c0 ? c0 * a->rest_strides[a->rest - 1] : 0;
-        bytes[TARGET] = width * k->out[0].itemsize;
+    for (int g = 0; g <= TARGET; g++) {
+        if (arrays_of(r, g)) {
+            const ThnTable *x = &r->st->arrays[g];
+            const int cut = c0 && (g == TARGET || !(k->in[s->gathers[g].op].bcast >> r->column & 1));
+            find_offsets(r, g, from, n, w->offsets[g]);
+            bytes[g] = (g == TARGET ? width : x->row) * x->array->itemsize;
+            shift[g] = cut ? c0 * x->rest_strides[x->rest - 1] : 0;
+        }
     }
     for (npy_intp i = 0; i < n; i++) {
         const int others = w->kind >= 0 && !is_of_kind(r, w, i);
@@ -487,12 +461,13 @@ static int keep_rows(Run *r)
     const npy_intp bytes = a->row * a->array->itemsize, count = r->st->count, line = r->lengths[r->walk.n - 1];
     npy_intp at[THN_KMAXDIM] = {0}, n_kept = 0, step = a->stride[0] ? a->stride[0] : 1;
     char *ptr[MOST_WALKING];
-    unsigned char *seen = calloc((size_t)(a->size[0] / 8 + 1), 1);
-    npy_intp *offsets = malloc(sizeof(npy_intp) * (size_t)(count + 1));
-    r->again = r->by_row ? malloc(sizeof(int32_t) * (size_t)(count + 1)) : NULL;
-    int ok = seen && offsets && (r->again || !r->by_row) && count < INT32_MAX;
+    THN_POOLED unsigned char *seen = thn_pool_alloc((size_t)(a->size[0] / 8 + 1));
+    THN_POOLED npy_intp *offsets = thn_pool_alloc(sizeof(npy_intp) * (size_t)(count + 1));
+    r->again = r->by_row ? thn_pool_alloc(sizeof(int32_t) * (size_t)(count + 1)) : NULL;
+    THN_NEED(seen && offsets && (r->again || !r->by_row) && count < INT32_MAX);
+    memset(seen, 0, (size_t)(a->size[0] / 8 + 1));
     memcpy(ptr, r->start, sizeof *ptr * (size_t)r->walking);
-    for (npy_intp t = 0; ok && t < count; t += line, thn_skip(&r->walk, r->walk.n, line, r->walking, ptr, at)) {
+    for (npy_intp t = 0; t < count; t += line, thn_skip(&r->walk, r->walk.n, line, r->walking, ptr, at)) {
         find_offsets(r, g, ptr, line, offsets + n_kept);
         if (!r->by_row) {
             n_kept += line;
@@ -509,16 +484,12 @@ static int keep_rows(Run *r)
             }
         }
     }
-    if (ok && n_kept) {
-        r->kept = malloc((size_t)(n_kept * bytes + 64));
-        ok = r->kept != NULL;
-        if (ok) {
-            gather_rows(a, r->kept, offsets, n_kept);
-        }
+    if (n_kept) {
+        r->kept = thn_pool_alloc((size_t)(n_kept * bytes + 64));
+        THN_NEED(r->kept);
+        gather_rows(a, r->kept, offsets, n_kept);
     }
-    free(seen);
-    free(offsets);
-    return ok ? 0 : -1;
+    return 0;
 }
 
 /* Scatters a value that is complete, broadcast to the rows. */
@@ -568,11 +539,11 @@ int thn_run_indexed(Run *r)
             size *= st->value[i];
         }
         thn_dense_strides(out->rank, st->value, out->itemsize, r->whole_strides);
-        r->whole = malloc((size_t)size + 64);
+        r->whole = thn_pool_alloc((size_t)size + 64);
         THN_NEED(r->whole);
         r->out[0] = (ThnArg){r->whole, st->value, r->whole_strides};
         if (s->adds) {
-            fill_neutral(out->typenum, r->whole, size);
+            fill_neutral(out, r->whole, size);
         }
     }
     if (s->adds) {

@@ -226,22 +226,20 @@ static int arange_prepare(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
+#define FILL(T)                                                            \
+    for (npy_intp i = 0; i < n; i++) {                                     \
+        ((T *)out->data)[i] = (T)r->start + (T)i * (T)r->delta;            \
+    }                                                                      \
+    return 0;
+
 static int arange_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *out = THN_OUT(f, ins, 0);
     const Range *r = f->scratch[ins->index].ptr;
     npy_intp n = out->dims[0];
     switch (out->typenum) {
-    case NPY_DOUBLE:
-        for (npy_intp i = 0; i < n; i++) {
-            ((double *)out->data)[i] = r->start + (double)i * r->delta;
-        }
-        return 0;
-    case NPY_FLOAT:
-        for (npy_intp i = 0; i < n; i++) {
-            ((float *)out->data)[i] = (float)r->start + (float)i * (float)r->delta;
-        }
-        return 0;
+    case NPY_DOUBLE: FILL(double)
+    case NPY_FLOAT: FILL(float)
     default: break;
     }
     const int integer = PyTypeNum_ISINTEGER(out->typenum);

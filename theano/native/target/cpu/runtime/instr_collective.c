@@ -164,7 +164,7 @@ static int outputs_of_python(ThnFrame *f, const ThnInstr *ins, PyObject *transfe
 static int wait_execute(ThnFrame *f, const ThnInstr *ins)
 {
     PyObject *started = THN_IN(f, ins, 0)->obj;
-    if (!started || !Py_IS_TYPE(started, thn_TransferType) || ((ThnTransfer *)started)->held[THN_TAKEN]) {
+    if (!started || !Py_IS_TYPE(started, thn_TransferType) || !((ThnTransfer *)started)->over) {
         return outputs_of_python(f, ins, started ? started : Py_None, 1);
     }
     ThnTransfer *t = (ThnTransfer *)started;

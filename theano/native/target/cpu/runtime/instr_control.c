@@ -92,10 +92,7 @@ static int thunk_check(ThnProgram *Py_UNUSED(p), ThnInstr *ins)
         }
     }
     t->lock.lock = PyThread_allocate_lock();
-    if (!t->lock.lock) {
-        PyErr_NoMemory();
-        return -1;
-    }
+    THN_RAISE_IF(!t->lock.lock, PyExc_MemoryError, "no memory for a lock");
     return 0;
 }
 
@@ -126,9 +123,9 @@ static int thunk_execute(ThnFrame *f, const ThnInstr *ins)
 {
     Thunk *t = ins->data;
     PyObject *in_storages = t->given.in_storages, *out_storages = t->given.out_storages;
-    PyObject *small[8] = {NULL};
-    PyObject **old = ins->nin <= 8 ? small : thn_alloc(sizeof(PyObject *) * (size_t)ins->nin);
-    int r = old ? thn_lock(&t->lock) : -1;
+    PyObject *old[ins->nin + 1];
+    memset(old, 0, sizeof old);
+    int r = thn_lock(&t->lock);
     const int locked = r == 0;
     for (int k = 0; k < ins->nin && r == 0; k++) {
         PyObject *s = PyTuple_GET_ITEM(in_storages, k), *v = thn_box(f, THN_IN(f, ins, k));
@@ -159,9 +156,6 @@ static int thunk_execute(ThnFrame *f, const ThnInstr *ins)
     }
     if (locked) {
         thn_unlock(&t->lock);
-    }
-    if (old != small) {
-        thn_free(old);
     }
     return r;
 }

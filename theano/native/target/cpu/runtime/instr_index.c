@@ -3,9 +3,8 @@
 #include "vm.h"
 #include "index.h"
 #include "tables.h"
+#include "pool.h"
 #include "target.h"
-
-#include <stdlib.h>
 
 int thn_target_prepare(ThnFrame *f, ThnCell *out, ThnCell *x, int inplace)
 {
@@ -24,10 +23,9 @@ int thn_source(ThnFrame *f, const ThnInstr *ins, int inplace, int nd, const npy_
     const ThnCell *out = THN_OUT(f, ins, 0);
     ThnCell y = *THN_IN(f, ins, 1);
     npy_intp dense[THN_MAXDIM];
-    *held = NULL;
     thn_target_execute(out, THN_IN(f, ins, 0), inplace);
     if (thn_may_overlap(&y, out)) {
-        *held = malloc((size_t)thn_dense_strides(y.ndim, y.dims, y.itemsize, dense));
+        *held = thn_pool_alloc((size_t)thn_dense_strides(y.ndim, y.dims, y.itemsize, dense));
         THN_FAIL_IF(f, !*held, PyExc_MemoryError, "out of memory for a copy of an operand");
         thn_copy_strided(y.ndim, y.dims, *held, dense, y.data, y.strides, y.itemsize);
         y.data = *held;
@@ -74,11 +72,11 @@ static int inc_execute(ThnFrame *f, const ThnInstr *ins)
     const ThnCell *x = THN_IN(f, ins, 0);
     const IncPlan *plan = f->scratch[ins->index].ptr;
     npy_intp strides[THN_MAXDIM];
-    char *src, *held;
+    THN_POOLED char *held = NULL;
+    char *src;
     THN_TRY(thn_source(f, ins, inc->inplace, plan->nd, plan->dims, &src, strides, &held));
     thn_loop2(plan->nd, plan->dims, plan->data, plan->strides, src, strides,
               inc->set ? thn_copy_inner(x->itemsize) : thn_add_inner(x->typenum));
-    free(held);
     return 0;
 }
 
@@ -164,10 +162,10 @@ static int adv_inc_execute(ThnFrame *f, const ThnInstr *ins)
     const thn_advanced_inc_params *a = ins->data;
     const ThnTable *t = f->scratch[ins->index].ptr;
     npy_intp strides[THN_MAXDIM];
-    char *src, *held;
+    THN_POOLED char *held = NULL;
+    char *src;
     THN_TRY(thn_source(f, ins, a->inplace, t->nd + t->rest, t->full, &src, strides, &held));
     thn_table_move(t, a->set ? THN_WRITE : THN_ADD, src, strides);
-    free(held);
     return 0;
 }
 

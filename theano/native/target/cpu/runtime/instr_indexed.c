@@ -16,9 +16,8 @@
  * so that sums over repeated indices do not depend on threads. In buffers the kernel adds to -0.0, which gives the value. */
 #include "vm.h"
 #include "indexed.h"
+#include "pool.h"
 #include "target.h"
-
-#include <stdlib.h>
 
 /* ---- parsing */
 
@@ -49,6 +48,7 @@ static int op_check(ThnProgram *p, ThnInstr *ins)
         PyObject *axes;
         THN_NEED(PyArg_ParseTuple(PyTuple_GET_ITEM(gathers, g), "iiOp", &x->op, &x->at, &axes, &x->same));
         ok = x->op >= 0 && x->op < s->k->nin && thn_parse_tuple(axes, &x->axes, 0, THN_MAXDIM) > 0 && x->axes.n > 0;
+        s->gathered |= ok ? (uint64_t)1 << x->op : 0;
     }
     if (scatter != Py_None && ok) {
         PyObject *axes;
@@ -173,7 +173,7 @@ static int op_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const Spec *s = ins->data;
     const ThnKernel *k = s->k;
-    Run *r = malloc(sizeof *r);
+    THN_POOLED Run *r = thn_pool_alloc(sizeof *r);
     THN_FAIL_IF(f, !r, PyExc_MemoryError, "no memory for a kernel's buffers");
     r->s = s;
     r->k = k;
@@ -191,10 +191,9 @@ static int op_execute(ThnFrame *f, const ThnInstr *ins)
     }
     r->target = r->out[0];
     const int failed = thn_run_indexed(r);
-    free(r->again);
-    free(r->kept);
-    free(r->whole);
-    free(r);
+    thn_pool_free(r->again);
+    thn_pool_free(r->kept);
+    thn_pool_free(r->whole);
     return failed < 0 ? thn_error(f, PyExc_MemoryError, "no memory for a kernel's buffers") : 0;
 }
 

@@ -26,12 +26,9 @@ static int join_prepare(ThnFrame *f, const ThnInstr *ins)
     npy_intp dims[THN_MAXDIM];
     for (int k = first; k < ins->nin; k++) {
         const ThnCell *in = THN_IN(f, ins, k);
-        if (in->ndim != out->ndim) {
-            return thn_error(f, PyExc_ValueError,
-                             "all the input arrays must have same number of dimensions, but the array at index %d has %d "
-                             "dimension(s) and the result has %d",
-                             k - first, (int)in->ndim, (int)out->ndim);
-        }
+        THN_FAIL_IF(f, in->ndim != out->ndim, PyExc_ValueError,
+                    "all the input arrays must have same number of dimensions, but the array at index %d has %d dimension(s) and "
+                    "the result has %d", k - first, (int)in->ndim, (int)out->ndim);
         THN_FAIL_IF(f, !thn_cast_inner(out->typenum, in->typenum), PyExc_TypeError,
                     "Join: cannot convert an input to the dtype of the result");
         if (k == first) {
@@ -39,16 +36,12 @@ static int join_prepare(ThnFrame *f, const ThnInstr *ins)
             continue;
         }
         for (int i = 0; i < in->ndim; i++) {
-            if (i == axis) {
-                dims[i] += in->dims[i];
-            } else if (in->dims[i] != dims[i]) {
-                return thn_error(f, PyExc_ValueError,
-                                 "all the input array dimensions except for the concatenation axis must match exactly, "
-                                 "but along dimension %d, the array at index 0 has size %lld and the array at index %d "
-                                 "has size %lld",
-                                 i, (long long)dims[i], k - first, (long long)in->dims[i]);
-            }
+            THN_FAIL_IF(f, i != axis && in->dims[i] != dims[i], PyExc_ValueError,
+                        "all the input array dimensions except for the concatenation axis must match exactly, but along dimension "
+                        "%d, the array at index 0 has size %lld and the array at index %d has size %lld",
+                        i, (long long)dims[i], k - first, (long long)in->dims[i]);
         }
+        dims[axis] += in->dims[axis];
     }
     THN_TRY(thn_out_alloc(f, out, dims));
     f->work = (double)thn_size(out) * out->itemsize * 0.15;

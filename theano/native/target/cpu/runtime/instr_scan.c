@@ -103,10 +103,8 @@ static int check_cells(ThnProgram *outer, const ThnInstr *ins, const Scan *s)
     for (int i = 0; i < s->given.nother; i++) {
         ok &= same_kind(&p->cells[p->inputs[k++].cell], &outer->cells[ins->ins[ins->nin - s->given.nother + i]], 0);
     }
-    if (!ok) {
-        PyErr_SetString(PyExc_TypeError, "scan: an inner value has another dtype or rank than the outer one");
-    }
-    return ok ? 0 : -1;
+    THN_RAISE_IF(!ok, PyExc_TypeError, "scan: an inner value has another dtype or rank than the outer one");
+    return 0;
 }
 
 static int scan_check(ThnProgram *prog, ThnInstr *ins)
@@ -151,13 +149,9 @@ static int check_lengths(ThnFrame *f, const ThnInstr *ins, const Scan *s, npy_in
     THN_FAIL_IF(f, steps < 0, PyExc_IndexError, "Scan was asked to run for a negative number of steps: %lld", (long long)steps);
     for (int k = 0; k < s->given.nseq; k++) {
         const ThnCell *c = THN_IN(f, ins, 1 + k);
-        if (c->dims[0] < steps) {
-            return thn_error(f, PyExc_ValueError,
-                             "Sequence %d of %s is shorter than the required number of steps: it has %lld elements for %lld "
-                             "steps (its shape is %s).",
-                             k, s->text, (long long)c->dims[0], (long long)steps,
-                             THN_SHAPE(c->ndim, c->dims));
-        }
+        THN_FAIL_IF(f, c->dims[0] < steps, PyExc_ValueError,
+                    "Sequence %d of %s is shorter than the required number of steps: it has %lld elements for %lld steps (its shape "
+                    "is %s).", k, s->text, (long long)c->dims[0], (long long)steps, THN_SHAPE(c->ndim, c->dims));
     }
     for (int k = 0; k < s->given.nnit; k++) {
         const int64_t n = thn_scalar_int(THN_IN(f, ins, 1 + s->given.nseq + s->nrec + s->given.nshared + k));

@@ -151,7 +151,7 @@ static int sparse_tidy_prepare(ThnFrame *f, const ThnInstr *ins)
     THN_MADE ThnSparse made = {0};
     int r;
     THN_TRY(thn_sparse_read_parts(f, ins, 0, given->csc, &s));
-    WITHOUT_GIL(s.stored + s.lines, r = thn_sparse_tidy(&s, given->sort, given->drop, &made));
+    WITHOUT_GIL(s.stored + s.lines, r = thn_sparse_tidy(&s, given->sort, given->drop, 0, &made));
     return give(f, ins, &s, r, &made);
 }
 

@@ -29,11 +29,9 @@ static int dimshuffle_prepare(ThnFrame *f, const ThnInstr *ins)
         used |= k < 0 ? 0 : (uint64_t)1 << k;
     }
     for (int k = 0; k < in->ndim; k++) {
-        if (!(used >> k & 1) && in->dims[k] != 1) {
-            return thn_error(f, PyExc_ValueError,
-                             "DimShuffle: dimension %d is dropped and must have size 1; the input has shape %s", k,
-                             THN_SHAPE(in->ndim, in->dims));
-        }
+        THN_FAIL_IF(f, !(used >> k & 1) && in->dims[k] != 1, PyExc_ValueError,
+                    "DimShuffle: dimension %d is dropped and must have size 1; the input has shape %s", k,
+                    THN_SHAPE(in->ndim, in->dims));
     }
     return thn_out_view(f, out, in, in->data, dims, strides);
 }
@@ -239,15 +237,13 @@ static int reshape_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     THN_FAIL_IF(f, bad || known != total, PyExc_ValueError, "Cannot reshape input of shape %s to shape %s", THN_SHAPE(in->ndim, in->dims),
                 THN_SHAPE(nd, asked));
-    *copies = 0;
+    *copies = total > 0 && !reshape_strides(in, nd, shape, strides);
     if (total == 0) {
         thn_dense_strides(nd, shape, in->itemsize, strides);
+    }
+    if (!*copies) {
         return thn_out_view(f, out, in, in->data, shape, strides);
     }
-    if (reshape_strides(in, nd, shape, strides)) {
-        return thn_out_view(f, out, in, in->data, shape, strides);
-    }
-    *copies = 1;
     f->work = (double)total * in->itemsize * 0.15;
     return thn_out_alloc(f, out, shape);
 }

@@ -71,15 +71,20 @@ static int wide_registers(void) { return 0; }
 
 /* ---- indices */
 
-/* The compiler makes one of it for each way of reading indices: of 8 or 4 bytes side by side, or (0) others. The product is taken
- * without a sign: an index that is out of bounds may overflow. */
+/* The compiler makes one of it for each way of reading indices, of 8 or 4 bytes side by side or (0) others, with and without
+ * offsets. Sums and products are taken without a sign: an index that is out of bounds may overflow. */
 __attribute__((always_inline)) static inline int find_offsets(int bytes, ThnReadInt get, const char *p, npy_intp step, npy_intp n,
-                                                              npy_intp size, npy_intp stride, int add, npy_intp *offsets)
+                                                              npy_intp size, npy_intp wrap, npy_intp stride, int add,
+                                                              npy_intp *offsets)
 {
     int bad = 0;
     for (npy_intp i = 0; i < n; i++) {
         int64_t v = bytes == 8 ? ((const int64_t *)p)[i] : bytes == 4 ? ((const int32_t *)p)[i] : get(p + i * step);
-        v += v >> 63 & size;
+        if (!offsets) {
+            bad |= (uint64_t)v + (uint64_t)wrap >= (uint64_t)size + (uint64_t)wrap;
+            continue;
+        }
+        v += v >> 63 & wrap;
         bad |= (uint64_t)v >= (uint64_t)size;
         const npy_intp offset = (npy_intp)((uint64_t)v * (uint64_t)stride);
         offsets[i] = add ? offsets[i] + offset : offset;
@@ -87,55 +92,28 @@ __attribute__((always_inline)) static inline int find_offsets(int bytes, ThnRead
     return !bad;
 }
 
-__attribute__((always_inline)) static inline int all_within(int bytes, ThnReadInt get, const char *p, npy_intp step, npy_intp n,
-                                                            npy_intp low, npy_intp high)
+#define FIND(BYTES) \
+    (offsets ? find_offsets(BYTES, get, p, step, n, size, wrap, stride, add, offsets) \
+             : find_offsets(BYTES, get, p, step, n, size, wrap, 0, 0, NULL))
+
+AVX512 static int offsets_512(int bytes, const char *p, npy_intp step, npy_intp n, npy_intp size, npy_intp wrap, npy_intp stride,
+                              int add, npy_intp *offsets)
 {
-    int bad = 0;
-    for (npy_intp i = 0; i < n; i++) {
-        const int64_t v = bytes == 8 ? ((const int64_t *)p)[i] : bytes == 4 ? ((const int32_t *)p)[i] : get(p + i * step);
-        bad |= v < low || v >= high;
-    }
-    return !bad;
+    const ThnReadInt get = NULL;
+    return bytes == 8 ? FIND(8) : FIND(4);
 }
 
-/* Bytes of indices that lie side by side, as most do; 0: others. */
-static int bytes_of(int typenum, npy_intp step)
-{
-    const int bytes = typenum == NPY_INT64 ? 8 : typenum == NPY_INT32 ? 4 : 0;
-    return step == bytes ? bytes : 0;
-}
-
-AVX512 static int offsets_512(int bytes, const char *p, npy_intp n, npy_intp size, npy_intp stride, int add, npy_intp *offsets)
-{
-    return bytes == 8 ? find_offsets(8, NULL, p, 8, n, size, stride, add, offsets)
-                      : find_offsets(4, NULL, p, 4, n, size, stride, add, offsets);
-}
-
-AVX512 static int within_512(int bytes, const char *p, npy_intp n, npy_intp low, npy_intp high)
-{
-    return bytes == 8 ? all_within(8, NULL, p, 8, n, low, high) : all_within(4, NULL, p, 4, n, low, high);
-}
-
-int thn_offsets(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp size, npy_intp stride, int add,
+int thn_offsets(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp size, int wraps, npy_intp stride, int add,
                 npy_intp *offsets)
 {
-    const int bytes = bytes_of(typenum, step);
+    /* Most lie side by side. */
+    const int width = typenum == NPY_INT64 ? 8 : typenum == NPY_INT32 ? 4 : 0, bytes = step == width ? width : 0;
+    const npy_intp wrap = wraps ? size : 0;
     if (bytes && n >= 8 && wide_registers()) {
-        return offsets_512(bytes, p, n, size, stride, add, offsets);
+        return offsets_512(bytes, p, step, n, size, wrap, stride, add, offsets);
     }
-    return bytes == 8   ? find_offsets(8, NULL, p, 8, n, size, stride, add, offsets)
-           : bytes == 4 ? find_offsets(4, NULL, p, 4, n, size, stride, add, offsets)
-                        : find_offsets(0, thn_int_reader(typenum), p, step, n, size, stride, add, offsets);
-}
-
-int thn_all_within(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp low, npy_intp high)
-{
-    const int bytes = bytes_of(typenum, step);
-    if (bytes && n >= 8 && wide_registers()) {
-        return within_512(bytes, p, n, low, high);
-    }
-    return bytes == 8 ? all_within(8, NULL, p, 8, n, low, high)
-                      : all_within(0, thn_int_reader(typenum), p, step, n, low, high);
+    const ThnReadInt get = bytes ? NULL : thn_int_reader(typenum);
+    return bytes == 8 ? FIND(8) : bytes == 4 ? FIND(4) : FIND(0);
 }
 
 /* ---- masks */

@@ -5,11 +5,10 @@
 #include <stdint.h>
 #include "cells.h"
 
-/* Whether n integers are all within low .. high - 1; low is 0 or -high. */
-int thn_all_within(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp low, npy_intp high);
-/* Byte offsets of n positions along an axis of `size` elements that are `stride` bytes apart. `add`: they are added to what
- * `offsets` holds. 0: an index is out of bounds, and the offsets are of no use. */
-int thn_offsets(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp size, npy_intp stride, int add,
+/* Byte offsets of n positions along an axis of `size` elements that are `stride` bytes apart; `wraps`: negative ones count from
+ * its end. `add`: they are added to what `offsets` (NULL: they are only checked) holds. 0: an index is out of bounds, and the offsets
+ * are of no use. */
+int thn_offsets(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp size, int wraps, npy_intp stride, int add,
                 npy_intp *offsets);
 
 /* Flags are bytes; any but 0 is true. */

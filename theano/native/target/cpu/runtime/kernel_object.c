@@ -37,9 +37,7 @@ static PyObject *load_library(PyObject *Py_UNUSED(self), PyObject *arg)
     THN_NULL_UNLESS(PyUnicode_FSConverter(arg, &bytes));
 #if defined(_WIN32)
     void *handle = (void *)LoadLibraryA(PyBytes_AS_STRING(bytes));
-    if (!handle) {
-        return PyErr_Format(PyExc_OSError, "cannot load %R", arg);
-    }
+    THN_NULL_IF(!handle, PyExc_OSError, "cannot load %R", arg);
 #else
     void *handle = dlopen(PyBytes_AS_STRING(bytes), RTLD_NOW | RTLD_LOCAL);
     if (!handle) {
@@ -100,9 +98,8 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNU
     THN_NULL_UNLESS(PyArg_ParseTuple(args, "OUiiO!O!ppd", &library, &symbol, &n_outer, &n_inner, &PyTuple_Type, &inputs, &PyTuple_Type,
                     &outputs, &nonempty, &ordered, &cost));
     const Py_ssize_t nin = PyTuple_GET_SIZE(inputs), nout = PyTuple_GET_SIZE(outputs);
-    if (n_outer < 0 || n_inner < 0 || n_outer + n_inner > THN_KMAXDIM || nin + nout > THN_KMAXOPS) {
-        return PyErr_Format(PyExc_ValueError, "Kernel: too many dims or operands");
-    }
+    THN_NULL_IF(n_outer < 0 || n_inner < 0 || n_outer + n_inner > THN_KMAXDIM || nin + nout > THN_KMAXOPS, PyExc_ValueError,
+                "Kernel: too many dims or operands");
     void *handle = PyCapsule_GetPointer(library, LIBRARY);
     const char *name = handle ? PyUnicode_AsUTF8(symbol) : NULL;
     THN_NULL_UNLESS(name);
@@ -111,9 +108,7 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNU
 #else
     const ThnKernelTable *table = dlsym(handle, name);
 #endif
-    if (!table || table->abi != THN_KERNEL_ABI) {
-        return PyErr_Format(PyExc_OSError, "the library has no kernel %U of this version", symbol);
-    }
+    THN_NULL_IF(!table || table->abi != THN_KERNEL_ABI, PyExc_OSError, "the library has no kernel %U of this version", symbol);
     KernelObject *self = (KernelObject *)type->tp_alloc(type, 0);
     THN_NULL_UNLESS(self);
     ThnKernel *k = &self->k;
@@ -129,8 +124,7 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNU
         r = parse_out(PyTuple_GET_ITEM(outputs, o), &k->out[o], k);
     }
     if (r < 0) {
-        Py_DECREF(self);
-        return NULL;
+        Py_CLEAR(self);
     }
     return (PyObject *)self;
 }
@@ -166,21 +160,11 @@ static PyType_Slot kernel_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec kernel_spec = {
-    .name = "theano.native._runtime.Kernel",
-    .basicsize = sizeof(KernelObject),
-    .flags = Py_TPFLAGS_DEFAULT,
-    .slots = kernel_slots,
-};
-
 /* ---- the instructions */
 
 const ThnKernel *thn_kernel_of(PyObject *o)
 {
-    if (!PyObject_TypeCheck(o, KernelType)) {
-        PyErr_SetString(PyExc_TypeError, "kernel: the first of the params is a Kernel");
-        return NULL;
-    }
+    THN_NULL_IF(!PyObject_TypeCheck(o, KernelType), PyExc_TypeError, "kernel: the first of the params is a Kernel");
     return &((KernelObject *)o)->k;
 }
 
@@ -295,9 +279,7 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
     if (plan && plan->made && has_layout(f, ins, plan)) {
         return plan_again(f, ins, k, plan);
     }
-    if (!plan && !(plan = thn_scratch(f, ins, thn_plan_size(k)))) {
-        return -1;
-    }
+    THN_NEED(plan || (plan = thn_scratch(f, ins, thn_plan_size(k))));
     plan->made = 0;
     THN_TRY(plan_kernel(f, ins, k, NULL, plan));
     keep_layout(f, ins, plan);
@@ -314,6 +296,7 @@ static int position_kernel_prepare(ThnFrame *f, const ThnInstr *ins)
     char *ptr[THN_KMAXOPS];
     npy_intp strides[THN_KMAXOPS], dims[THN_KMAXDIM];
     double work = k->cost;
+    THN_NEED(plan || (plan = thn_scratch(f, ins, thn_plan_size(k))));
     for (int i = 0; i < k->nin; i++) {
         const ThnCell *c = THN_IN(f, ins, i);
         const int along = k->in[i].position;
@@ -328,16 +311,14 @@ static int position_kernel_prepare(ThnFrame *f, const ThnInstr *ins)
         }
     }
     if (last > 1 || work > THN_GIL_WORK) {
-        plan = thn_scratch(f, ins, thn_plan_size(k));
-        return plan ? plan_kernel(f, ins, k, dims, plan) : -1;
+        return plan_kernel(f, ins, k, dims, plan);
     }
     THN_TRY(thn_out_alloc(f, out, dims));
     ptr[k->nin] = out->data;
     strides[k->nin] = last ? out->strides[0] : 0;
     k->fn->elem(ptr, strides, last ? dims[0] : 1, dims[last]);
-    if (plan) {
-        plan->mode = RUN_NOTHING;
-    }
+    plan->mode = RUN_NOTHING;
+    plan->direct = 0;
     return 0;
 }
 
@@ -347,13 +328,8 @@ static int op_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-static int position_kernel_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    return f->scratch[ins->index].ptr ? op_execute(f, ins) : 0;
-}
-
 THN_INSTRUCTION(kernel, op_check, op_prepare, op_execute)
-THN_INSTRUCTION(position_kernel, op_check, position_kernel_prepare, position_kernel_execute)
+THN_INSTRUCTION(position_kernel, op_check, position_kernel_prepare, op_execute)
 
 /* ---- module functions */
 
@@ -376,16 +352,12 @@ static PyObject *get_threads(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(unus
 /* Reading /proc/cpuinfo takes milliseconds: the kernel measures frequencies for it. */
 static PyObject *cpu_info(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(unused))
 {
+    static const unsigned leaves[8][2] = {{0}, {1}, {7}, {7, 1}, {0x80000001u}, {0x80000002u}, {0x80000003u}, {0x80000004u}};
     unsigned r[9][4] = {{0}};
-    __get_cpuid_count(0, 0, &r[0][0], &r[0][1], &r[0][2], &r[0][3]);
-    __get_cpuid_count(1, 0, &r[1][0], &r[1][1], &r[1][2], &r[1][3]);
-    r[1][1] = 0; /* holds the number of the core that asks */
-    __get_cpuid_count(7, 0, &r[2][0], &r[2][1], &r[2][2], &r[2][3]);
-    __get_cpuid_count(7, 1, &r[3][0], &r[3][1], &r[3][2], &r[3][3]);
-    __get_cpuid(0x80000001u, &r[4][0], &r[4][1], &r[4][2], &r[4][3]);
-    for (unsigned i = 0; i < 3; i++) {
-        __get_cpuid(0x80000002u + i, &r[5 + i][0], &r[5 + i][1], &r[5 + i][2], &r[5 + i][3]);
+    for (int i = 0; i < 8; i++) {
+        __get_cpuid_count(leaves[i][0], leaves[i][1], &r[i][0], &r[i][1], &r[i][2], &r[i][3]);
     }
+    r[1][1] = 0; /* holds the number of the core that asks */
     __builtin_cpu_init();
     const int fma = __builtin_cpu_supports("fma") != 0, avx2 = __builtin_cpu_supports("avx2") != 0;
     const int avx512 = __builtin_cpu_supports("avx512f") != 0;
@@ -417,5 +389,5 @@ static PyMethodDef functions[] = {
 int thn_launch_init(PyObject *module)
 {
     THN_TRY(PyModule_AddFunctions(module, functions));
-    return thn_add_type(module, &kernel_spec, &KernelType);
+    return THN_ADD_TYPE(module, "Kernel", KernelObject, 0, kernel_slots, &KernelType);
 }

@@ -38,16 +38,6 @@ static void walk_rows(ThnWalk *w, const ThnPlan *p, thn_intp r0, thn_intp e0)
     }
 }
 
-static void elem_range(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, thn_intp e1)
-{
-    ThnWalk w;
-    walk_rows(&w, p, r0, e0);
-    for (thn_intp r = r0, m = 0; r < r1; r += m) {
-        m = thn_walk_on(&w, m, r1 - r);
-        p->k->fn->elem(w.ptr, w.along, m, e1 - e0);
-    }
-}
-
 /* Whether an operand that goes through a buffer is dense along the rows' dim rather than along the rows: then each of its
  * cache lines holds elements of several rows, and is to be used for all of them while it is there. */
 static int is_transposed(const ThnPlan *p, thn_intp n0)
@@ -83,9 +73,7 @@ static int elem_range_buffered(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_i
         bytes += p->through[op] || together ? (size_t)(transposed ? TILE_ROWS * TILE_COLUMNS : BUFFER) * itemsize_of(k, op) : 0;
     }
     char *buf = thn_buffer_alloc(bytes);
-    if (!buf) {
-        return -1;
-    }
+    THN_NEED(buf);
     walk_rows(&w, p, r0, e0);
     for (thn_intp r = r0; r < r1; r += rows) {
         rows = thn_walk_on(&w, rows, r1 - r < most ? r1 - r : most);
@@ -146,7 +134,12 @@ static int elem_part(const ThnPlan *p, thn_intp r0, thn_intp r1, thn_intp e0, th
     if (p->mode == RUN_ELEM_BUFFERED) {
         return elem_range_buffered(p, r0, r1, e0, e1);
     }
-    elem_range(p, r0, r1, e0, e1);
+    ThnWalk w;
+    walk_rows(&w, p, r0, e0);
+    for (thn_intp r = r0, m = 0; r < r1; r += m) {
+        m = thn_walk_on(&w, m, r1 - r);
+        p->k->fn->elem(w.ptr, w.along, m, e1 - e0);
+    }
     return 0;
 }
 
@@ -195,9 +188,7 @@ static int run_rows(void *ctx, thn_intp r0, thn_intp r1)
         tile = (512 << 10) / (thn_intp)((p->inner ? (size_t)p->inner : 1) * widest);
         tile = tile < 1 ? 1 : tile > 64 ? 64 : tile;
         buf = thn_buffer_alloc((size_t)ops * tile * p->inner * widest);
-        if (!buf) {
-            return -1;
-        }
+        THN_NEED(buf);
     }
     thn_walk(&w, &p->outer, p->outer.n, ops, p->ptr, r0);
     for (thn_intp r = r0, m = 0; r < r1; r += m) {

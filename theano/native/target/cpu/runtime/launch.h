@@ -28,6 +28,7 @@
 #ifndef THN_LAUNCH_H
 #define THN_LAUNCH_H
 
+#include "failing.h"
 #include <stddef.h>
 #include <stdint.h>
 

@@ -30,49 +30,39 @@ struct ThnPacked {
 typedef void (*Tile)(int m, npy_intp depth, const char *a, npy_intp ar, npy_intp ac, const void *b, npy_intp br, char *out,
                      npy_intp or);
 
-#define TILE_ROWS(NAME, T, V, NV, TARGET, M)                                                                        \
-    TARGET static void NAME##_##M(npy_intp depth, const char *a, npy_intp ar, npy_intp ac, const char *b, npy_intp br, \
-                                 char *out, npy_intp or)                                                            \
-    {                                                                                                               \
-        V acc[M][NV];                                                                                               \
-        _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                       \
-            _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) acc[i][j] = (V){0};                                \
-        }                                                                                                           \
-        for (npy_intp k = 0; k < depth; k++, b += br, a += ac) {                                                    \
-            V bv[NV];                                                                                               \
-            _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) bv[j] = ((const V *)b)[j];                         \
-            _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                   \
-                const T x = *(const T *)(a + i * ar);                                                               \
-                _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) acc[i][j] += x * bv[j];                        \
-            }                                                                                                       \
-        }                                                                                                           \
-        _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                       \
-            _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) ((V *)(out + i * or))[j] = acc[i][j];              \
-        }                                                                                                           \
-    }
-
-#define TILES(NAME, T, V, NV, TARGET)                                                                               \
-    TILE_ROWS(NAME, T, V, NV, TARGET, 1)                                                                            \
-    TILE_ROWS(NAME, T, V, NV, TARGET, 2)                                                                            \
-    TILE_ROWS(NAME, T, V, NV, TARGET, 3)                                                                            \
-    TILE_ROWS(NAME, T, V, NV, TARGET, 4)                                                                            \
-    TILE_ROWS(NAME, T, V, NV, TARGET, 5)                                                                            \
-    TILE_ROWS(NAME, T, V, NV, TARGET, 6)                                                                            \
-    TILE_ROWS(NAME, T, V, NV, TARGET, 7)                                                                            \
-    TILE_ROWS(NAME, T, V, NV, TARGET, 8)                                                                            \
-    static void NAME(int m, npy_intp depth, const char *a, npy_intp ar, npy_intp ac, const void *b, npy_intp br, \
-                     char *out, npy_intp or)                                                                        \
-    {                                                                                                               \
-        switch (m) {                                                                                                \
-        case 1: NAME##_1(depth, a, ar, ac, b, br, out, or); break;                                                          \
-        case 2: NAME##_2(depth, a, ar, ac, b, br, out, or); break;                                                          \
-        case 3: NAME##_3(depth, a, ar, ac, b, br, out, or); break;                                                          \
-        case 4: NAME##_4(depth, a, ar, ac, b, br, out, or); break;                                                          \
-        case 5: NAME##_5(depth, a, ar, ac, b, br, out, or); break;                                                          \
-        case 6: NAME##_6(depth, a, ar, ac, b, br, out, or); break;                                                          \
-        case 7: NAME##_7(depth, a, ar, ac, b, br, out, or); break;                                                          \
-        default: NAME##_8(depth, a, ar, ac, b, br, out, or);                                                                \
-        }                                                                                                           \
+#define TILES(NAME, T, V, NV, TARGET)                                                                                             \
+    TARGET static inline __attribute__((always_inline)) void NAME##_rows(const int m, npy_intp depth, const char *a, npy_intp ar, \
+                                                                         npy_intp ac, const char *b, npy_intp br, char *out, npy_intp or) \
+    {                                                                                                                             \
+        V acc[MOST_ROWS][NV];                                                                                                     \
+        _Pragma("GCC unroll 8") for (int i = 0; i < m; i++) {                                                                     \
+            _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) acc[i][j] = (V){0};                                              \
+        }                                                                                                                         \
+        for (npy_intp k = 0; k < depth; k++, b += br, a += ac) {                                                                  \
+            V bv[NV];                                                                                                             \
+            _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) bv[j] = ((const V *)b)[j];                                       \
+            _Pragma("GCC unroll 8") for (int i = 0; i < m; i++) {                                                                 \
+                const T x = *(const T *)(a + i * ar);                                                                             \
+                _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) acc[i][j] += x * bv[j];                                      \
+            }                                                                                                                     \
+        }                                                                                                                         \
+        _Pragma("GCC unroll 8") for (int i = 0; i < m; i++) {                                                                     \
+            _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) ((V *)(out + i * or))[j] = acc[i][j];                            \
+        }                                                                                                                         \
+    }                                                                                                                             \
+    TARGET static void NAME(int m, npy_intp depth, const char *a, npy_intp ar, npy_intp ac, const void *b, npy_intp br, char *out, \
+                            npy_intp or)                                                                                          \
+    {                                                                                                                             \
+        switch (m) {                                                                                                              \
+        case 1: NAME##_rows(1, depth, a, ar, ac, b, br, out, or); break;                                                          \
+        case 2: NAME##_rows(2, depth, a, ar, ac, b, br, out, or); break;                                                          \
+        case 3: NAME##_rows(3, depth, a, ar, ac, b, br, out, or); break;                                                          \
+        case 4: NAME##_rows(4, depth, a, ar, ac, b, br, out, or); break;                                                          \
+        case 5: NAME##_rows(5, depth, a, ar, ac, b, br, out, or); break;                                                          \
+        case 6: NAME##_rows(6, depth, a, ar, ac, b, br, out, or); break;                                                          \
+        case 7: NAME##_rows(7, depth, a, ar, ac, b, br, out, or); break;                                                          \
+        default: NAME##_rows(8, depth, a, ar, ac, b, br, out, or);                                                                \
+        }                                                                                                                         \
     }
 
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -127,9 +117,7 @@ static ThnPacked *turn(int typenum, const ThnMatrix *b)
 {
     const npy_intp item = typenum == NPY_FLOAT ? 4 : 8, dims[2] = {b->rows, b->cols}, from[2] = {b->row_stride, b->col_stride};
     const npy_intp to[2] = {b->cols * item, item};
-    if (!thn_takes_row_product(typenum, b) || b->row_stride != item || b->col_stride == item) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(thn_takes_row_product(typenum, b) && b->row_stride == item && b->col_stride != item);
     char *data;
     ThnPacked *p = pack(typenum, 0, b, 1, b->rows * b->cols * item, &data);
     THN_NULL_UNLESS(p);
@@ -143,9 +131,7 @@ ThnPacked *thn_pack(int typenum, const ThnMatrix *b, npy_intp rows)
         return turn(typenum, b);
     }
     const Shape shape = shape_of(typenum);
-    if (!shape.tile || rows < LEAST_ROWS || b->rows < 16 || b->cols < shape.width) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(shape.tile && rows >= LEAST_ROWS && b->rows >= 16 && b->cols >= shape.width);
     const npy_intp item = typenum == NPY_FLOAT ? 4 : 8, panels = (b->cols + shape.width - 1) / shape.width;
     const ThnInner copy = thn_copy_inner((int)item);
     char *data;
@@ -164,11 +150,6 @@ ThnPacked *thn_pack(int typenum, const ThnMatrix *b, npy_intp rows)
         }
     }
     return p;
-}
-
-void thn_packed_free(ThnPacked *b)
-{
-    thn_pool_free(b);
 }
 
 /* A product whose tasks take panels of b, which is packed, or lies as it is where `packed` is NULL. */

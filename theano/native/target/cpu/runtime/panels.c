@@ -3,6 +3,7 @@
  * There is no barrier: while one thread factors a panel, others go on with what they can do without it. A thread that finds
  * nothing ready waits for a step that another thread has begun, so that one thread alone never waits. */
 #include "panels.h"
+#include "failing.h"
 #include "pool.h"
 #include "threads.h"
 
@@ -117,9 +118,7 @@ int thn_run_panels(const ThnPanels *panels, void *ctx, long threads)
 {
     const size_t bytes = (size_t)panels->count * sizeof(long);
     Run r = {.p = panels, .ctx = ctx, .lock = ATOMIC_FLAG_INIT, .updates = thn_pool_alloc(bytes + 1)};
-    if (!r.updates) {
-        return -1;
-    }
+    THN_NEED(r.updates);
     memset(r.updates, 0, bytes);
     thn_parallel(threads < panels->count ? threads : panels->count, run_steps, &r);
     thn_pool_free(r.updates);

@@ -202,7 +202,7 @@ static int columns_fit(const ThnPlan *p)
 {
     const ThnKernel *k = p->k;
     const Dims *g = &p->outer;
-    if (!k->fn->cols || g->n == 0) {
+    if (!k->fn->cols) {
         return 0;
     }
     for (int i = 0; i < k->nin; i++) {
@@ -255,19 +255,14 @@ static void choose(ThnPlan *p)
     }
     find_buffered_rows(p);
     p->mode = k->fn->rows ? RUN_ROWS : RUN_REDUCE;
-    if (p->mode == RUN_REDUCE && p->buffered) {
+    /* Outputs decided the order; the columns may be contiguous in the inputs only. */
+    for (int i = 0, last = p->outer.n - 1; i <= last && p->buffered && p->mode == RUN_REDUCE; i++) {
+        const int d = i ? i - 1 : last;
+        thn_swap_dims(&p->outer, ops, d, last);
         if (columns_fit(p)) {
             p->mode = RUN_COLUMNS;
-        } else if (p->outer.n > 1) {
-            /* Outputs decided the order; the columns may be contiguous in the inputs only. */
-            for (int d = 0; d < p->outer.n - 1 && p->mode == RUN_REDUCE; d++) {
-                thn_swap_dims(&p->outer, ops, d, p->outer.n - 1);
-                if (columns_fit(p)) {
-                    p->mode = RUN_COLUMNS;
-                } else {
-                    thn_swap_dims(&p->outer, ops, d, p->outer.n - 1);
-                }
-            }
+        } else {
+            thn_swap_dims(&p->outer, ops, d, last);
         }
     }
 }

@@ -109,9 +109,7 @@ static Block *system_alloc(size_t capacity, int size_class)
         }
         size_t want = need > huge ? huge + ((need - huge + SMALL_PAGE - 1) & ~(SMALL_PAGE - 1)) : huge;
         char *raw = mmap(NULL, want + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (raw == MAP_FAILED) {
-            return NULL;
-        }
+        THN_NULL_UNLESS(raw != MAP_FAILED);
         base = (char *)(((uintptr_t)raw + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1));
         if (base > raw) {
             munmap(raw, (size_t)(base - raw));
@@ -129,9 +127,7 @@ static Block *system_alloc(size_t capacity, int size_class)
 #endif
     {
         base = malloc(capacity + HEADER + 64);
-        if (!base) {
-            return NULL;
-        }
+        THN_NULL_UNLESS(base);
         data = (char *)(((uintptr_t)base + HEADER + 63) & ~(uintptr_t)63);
     }
     Block *b = (Block *)(data - HEADER);
@@ -203,9 +199,7 @@ static Block *cut(size_t n)
 void *thn_pool_alloc(size_t n)
 {
     size_t capacity;
-    if (n > ((size_t)1 << 46)) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(n <= ((size_t)1 << 46));
     Block *b;
     if (n >= CUT_FROM && n < MAP_FROM) {
         b = cut(n);
@@ -232,9 +226,7 @@ void *thn_pool_alloc(size_t n)
     if (!b) {
         free_retained();
         b = system_alloc(capacity, c);
-        if (!b) {
-            return NULL;
-        }
+        THN_NULL_UNLESS(b);
     }
     lock();
     count_in(capacity);

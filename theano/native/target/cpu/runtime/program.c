@@ -176,8 +176,7 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
         Py_XDECREF(lists[i]);
     }
     if (!ok) {
-        Py_DECREF(p);
-        return NULL;
+        Py_CLEAR(p);
     }
     return (PyObject *)p;
 }
@@ -304,9 +303,7 @@ int thn_finish(ThnProgram *p, ThnFrame *f, PyObject **out)
 /* A list of the outputs. */
 static PyObject *list_outputs(ThnProgram *p, const void *values)
 {
-    if (p->cleared) {
-        return PyErr_Format(PyExc_RuntimeError, "this program was already freed");
-    }
+    THN_NULL_IF(p->cleared, PyExc_RuntimeError, "this program was already freed");
     PyObject *list = PyList_New(p->noutputs);
     THN_NULL_UNLESS(list);
     PyObject_GC_UnTrack(list); /* nobody is to find it before it is filled */
@@ -320,9 +317,8 @@ static PyObject *list_outputs(ThnProgram *p, const void *values)
 
 static PyObject *program_call(ThnProgram *p, PyObject *args, PyObject *kwargs)
 {
-    if (PyTuple_GET_SIZE(args) || (kwargs && PyDict_GET_SIZE(kwargs))) {
-        return PyErr_Format(PyExc_TypeError, "a program takes no arguments: it reads its storages");
-    }
+    THN_NULL_IF(PyTuple_GET_SIZE(args) || (kwargs && PyDict_GET_SIZE(kwargs)), PyExc_TypeError,
+                "a program takes no arguments: it reads its storages");
     THN_OWNED PyObject *self = Py_NewRef((PyObject *)p), *list = list_outputs(p, NULL);
     THN_NULL_UNLESS(list);
     for (int i = 0; i < p->noutputs; i++) {
@@ -338,9 +334,8 @@ static PyObject *program_call_values(ThnProgram *p, PyObject *values)
 {
     THN_OWNED PyObject *given = PySequence_Tuple(values);
     THN_NULL_UNLESS(given);
-    if (PyTuple_GET_SIZE(given) != p->ninputs) {
-        return PyErr_Format(PyExc_TypeError, "expected %d values, got %zd", p->ninputs, PyTuple_GET_SIZE(given));
-    }
+    THN_NULL_IF(PyTuple_GET_SIZE(given) != p->ninputs, PyExc_TypeError, "expected %d values, got %zd", p->ninputs,
+                PyTuple_GET_SIZE(given));
     return list_outputs(p, given);
 }
 
@@ -371,14 +366,11 @@ static PyObject *program_reset_profile(ThnProgram *p, PyObject *Py_UNUSED(unused
 /* A list with one entry for each instruction. */
 static PyObject *list_of(const ThnProgram *p, PyObject *(*entry)(const ThnProgram *p, int i))
 {
-    PyObject *list = PyList_New(p->ninstrs);
+    PyObject *list = PyList_New(0);
     for (int i = 0; list && i < p->ninstrs; i++) {
-        PyObject *v = entry(p, i);
-        if (!v) {
+        if (thn_append(list, entry(p, i)) < 0) {
             Py_CLEAR(list);
-            break;
         }
-        PyList_SET_ITEM(list, i, v);
     }
     return list;
 }
@@ -445,14 +437,7 @@ static PyType_Slot program_slots[] = {
     {0, NULL},
 };
 
-static PyType_Spec program_spec = {
-    .name = "theano.native._runtime.Program",
-    .basicsize = sizeof(ThnProgram),
-    .flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .slots = program_slots,
-};
-
 int thn_program_init(PyObject *module)
 {
-    return thn_add_type(module, &program_spec, &thn_ProgramType);
+    return THN_ADD_TYPE(module, "Program", ThnProgram, Py_TPFLAGS_HAVE_GC, program_slots, &thn_ProgramType);
 }

@@ -189,37 +189,6 @@ static void reduce_rows(const ThnPlan *p, char *const *q, const thn_intp *s, thn
     }
 }
 
-/* Rows [r0, r1), every chunk of them. */
-static int reduce_row_range(void *ctx, thn_intp r0, thn_intp r1)
-{
-    const ThnPlan *p = ctx;
-    const ThnKernel *k = p->k;
-    const int ops = n_ops(k);
-    const thn_intp chunk = chunk_length(p->inner), nchunks = (p->inner + chunk - 1) / chunk, most = rows_together(p);
-    const size_t acc_bytes = acc_total(k), buf_bytes = p->buffered ? (size_t)ops * PIECE * 16 : 0;
-    char *acc = thn_buffer_alloc(2 * acc_bytes + buf_bytes);
-    if (!acc) {
-        return -1;
-    }
-    char *spare = acc + acc_bytes, *buf = spare + acc_bytes;
-    ThnWalk w;
-    thn_walk(&w, &p->outer, p->outer.n, ops, p->ptr, r0);
-    for (thn_intp r = r0, m = 0; r < r1; r += m) {
-        m = thn_walk_on(&w, m, r1 - r < most ? r1 - r : most);
-        reduce_rows(p, w.ptr, w.along, m, 0, p->inner < chunk ? p->inner : chunk, acc, 0, buf, spare);
-        for (thn_intp c = 1; c < nchunks; c++) {
-            const thn_intp e1 = (c + 1) * chunk < p->inner ? (c + 1) * chunk : p->inner;
-            reduce_rows(p, w.ptr, w.along, 1, c * chunk, e1, acc, c, buf, spare);
-        }
-        if (nchunks > 1) {
-            acc_fold(k->fn->reduces, acc, nchunks);
-        }
-        k->fn->fin(w.ptr, w.along, m, acc);
-    }
-    thn_buffer_free(acc);
-    return 0;
-}
-
 /* A reduction that is cut into chunks, whose results are combined. */
 typedef struct {
     const ThnPlan *p;
@@ -227,23 +196,58 @@ typedef struct {
     char *empty;        /* columns: accumulators of no element */
     thn_intp chunk, nchunks;
     char *const *row_ptr;
+    const thn_intp *along;
+    thn_intp rows;      /* that are taken together; more than one have a single chunk each */
+    int spread;         /* chunks of a row are tasks, with buffers of their own */
+    char *buf;
 } Launch;
 
-/* One chunk of one row. */
-static int reduce_chunk(void *ctx, thn_intp e0, thn_intp e1)
+/* Bytes of what rows of a reduction go through: buffers, then accumulators. */
+static size_t buffer_bytes(const ThnPlan *p)
+{
+    return p->buffered ? (size_t)n_ops(p->k) * PIECE * 16 : 0;
+}
+
+/* Chunks of some rows. */
+static int reduce_chunks(void *ctx, thn_intp e0, thn_intp e1)
 {
     const Launch *l = ctx;
     const ThnPlan *p = l->p;
-    const size_t acc_bytes = acc_total(p->k), buf_bytes = (size_t)n_ops(p->k) * PIECE * 16;
-    thn_intp s1[THN_KMAXOPS];
-    char *buf = NULL;
-    if (p->buffered && !(buf = thn_buffer_alloc(buf_bytes + acc_bytes))) {
-        return -1;
-    }
-    thn_strides_along(&p->outer, p->outer.n - 1, n_ops(p->k), s1);
-    reduce_rows(p, l->row_ptr, s1, 1, e0, e1, l->acc, e0 / l->chunk, buf, buf ? buf + buf_bytes : NULL);
-    thn_buffer_free(buf);
+    char *own = l->spread && p->buffered ? thn_buffer_alloc(buffer_bytes(p) + acc_total(p->k)) : NULL, *buf = own ? own : l->buf;
+    THN_NEED(buf || !p->buffered);
+    do {
+        const thn_intp e = e1 - e0 < l->chunk ? e1 : e0 + l->chunk;
+        reduce_rows(p, l->row_ptr, l->along, l->rows, e0, e, l->acc, e0 / l->chunk, buf, buf + buffer_bytes(p));
+        e0 = e;
+    } while (e0 < e1);
+    thn_buffer_free(own);
     return 0;
+}
+
+/* Rows [r0, r1), every chunk of them. */
+static int reduce_row_range(void *ctx, thn_intp r0, thn_intp r1)
+{
+    Launch l = *(const Launch *)ctx;
+    const ThnPlan *p = l.p;
+    const thn_intp most = rows_together(p);
+    int failed = 0;
+    ThnWalk w;
+    l.acc = thn_buffer_alloc(2 * acc_total(p->k) + buffer_bytes(p));
+    THN_NEED(l.acc);
+    l.buf = l.spread ? NULL : l.acc + acc_total(p->k);
+    l.row_ptr = w.ptr;
+    l.along = w.along;
+    thn_walk(&w, &p->outer, p->outer.n, n_ops(p->k), p->ptr, r0);
+    for (thn_intp r = r0; r < r1 && !failed; r += l.rows) {
+        l.rows = thn_walk_on(&w, l.rows, r1 - r < most ? r1 - r : most);
+        failed = l.spread ? thn_parallel_ranges(p->inner, l.chunk, reduce_chunks, &l) : reduce_chunks(&l, 0, p->inner);
+        if (l.nchunks > 1) {
+            acc_fold(p->k->fn->reduces, l.acc, l.nchunks);
+        }
+        p->k->fn->fin(w.ptr, w.along, l.rows, l.acc);
+    }
+    thn_buffer_free(l.acc);
+    return failed;
 }
 
 #define DIRECT_REDUCTIONS 2
@@ -262,30 +266,11 @@ void thn_reduce_direct(const ThnPlan *p)
 
 int thn_run_reduce(const ThnPlan *p)
 {
-    const ThnKernel *k = p->k;
-    Launch l = {.p = p};
-    l.chunk = chunk_length(p->inner);
+    Launch l = {.p = p, .chunk = chunk_length(p->inner)};
     l.nchunks = (p->inner + l.chunk - 1) / l.chunk;
-    if (l.nchunks < 2 || p->rows >= 8 || p->work < PARALLEL_WORK) {
-        return thn_parallel_ranges(p->rows, thn_share(p->work, p->rows), reduce_row_range, (void *)p);
-    }
-    /* Few long rows: the chunks of each row are spread over the threads. */
-    ThnWalk w;
-    l.acc = thn_buffer_alloc(acc_total(k));
-    if (!l.acc) {
-        return -1;
-    }
-    thn_walk(&w, &p->outer, p->outer.n, n_ops(k), p->ptr, 0);
-    l.row_ptr = w.ptr;
-    int failed = 0;
-    for (thn_intp r = 0; r < p->rows && !failed; r++) {
-        thn_walk_on(&w, r > 0, 1);
-        failed = thn_parallel_ranges(p->inner, l.chunk, reduce_chunk, &l);
-        acc_fold(k->fn->reduces, l.acc, l.nchunks);
-        k->fn->fin(w.ptr, w.along, 1, l.acc);
-    }
-    thn_buffer_free(l.acc);
-    return failed;
+    /* Of few long rows the chunks of each are spread over the threads. */
+    l.spread = l.nchunks > 1 && p->rows < 8 && p->work >= PARALLEL_WORK;
+    return thn_parallel_ranges(p->rows, l.spread ? p->rows : thn_share(p->work, p->rows), reduce_row_range, &l);
 }
 
 /* ---- reductions down columns */
@@ -349,7 +334,10 @@ static int columns_chunk(void *ctx, thn_intp i0, thn_intp i1)
 {
     const Launch *l = ctx;
     const thn_intp nblocks = blocks_of(l->p);
-    accumulate_columns(l, 0, nblocks, i0, i1, l->acc + (size_t)(i0 / l->chunk * nblocks) * acc_total(l->p->k));
+    for (thn_intp e; i0 < i1; i0 = e) {
+        e = i1 - i0 < l->chunk ? i1 : i0 + l->chunk;
+        accumulate_columns(l, 0, nblocks, i0, e, l->acc + (size_t)(i0 / l->chunk * nblocks) * acc_total(l->p->k));
+    }
     return 0;
 }
 
@@ -377,13 +365,7 @@ static void columns_of_row(Launch *l, double work)
         thn_parallel_ranges(nblocks, thn_share(work, nblocks), column_blocks, l);
         return;
     }
-    if (work < PARALLEL_WORK) {
-        for (thn_intp i0 = 0; i0 < p->inner; i0 += l->chunk) {
-            columns_chunk(l, i0, i0 + l->chunk < p->inner ? i0 + l->chunk : p->inner);
-        }
-    } else {
-        thn_parallel_ranges(p->inner, l->chunk, columns_chunk, l);
-    }
+    thn_parallel_ranges(p->inner, work < PARALLEL_WORK ? p->inner : l->chunk, columns_chunk, l);
     for (thn_intp b = 0; b < nblocks; b++) {
         char *acc = l->acc + (size_t)b * acc_bytes;
         const thn_intp left = ncols - b * THN_LANES, n = left < THN_LANES ? left : THN_LANES;
@@ -406,9 +388,7 @@ static int column_rows(void *ctx, thn_intp r0, thn_intp r1)
     Launch l = *shared;
     ThnWalk w;
     l.empty = thn_buffer_alloc((size_t)(l.nchunks * blocks_of(p) + 1) * acc_total(p->k));
-    if (!l.empty) {
-        return -1;
-    }
+    THN_NEED(l.empty);
     l.acc = l.empty + acc_total(p->k);
     thn_walk(&w, &p->outer, p->outer.n - 1, n_ops(p->k), p->ptr, r0);
     l.row_ptr = w.ptr;

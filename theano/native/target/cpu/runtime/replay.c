@@ -7,6 +7,7 @@
  * it were the first. */
 #include "replay.h"
 #include "plan.h"
+#include "pool.h"
 
 #include <stdlib.h>
 
@@ -36,7 +37,7 @@ int thn_replayable(const ThnProgram *p)
 void thn_replay_end(ThnProgram *p, ThnFrame *f)
 {
     for (int i = 0; f->again && i < p->ninstrs; i++) {
-        thn_packed_free(f->again[i].packed);
+        thn_pool_free(f->again[i].packed);
         f->again[i].packed = NULL;
     }
 }

@@ -55,12 +55,11 @@ typedef struct ThnSteady ThnSteady;
 
 /* After a step that has kept all values: the further ones as a list of calls. `movers` are the cells whose places move by themselves;
  * the values of `ends` must be made in the places of the last `nends` of them. work: estimated ns of a step. NULL, without an
- * exception: not possible, or out of memory. */
+ * exception: not possible, or out of memory. Freed by thn_free. */
 ThnSteady *thn_steady(ThnProgram *p, ThnFrame *f, ThnMover *movers, int n, ThnCell *const *ends, int nends, ThnCell *condition,
                       double *work);
 /* Runs up to n steps, till the condition holds: then `*stop` is set. -1: the step after `*done` of them has failed. Movers and
  * cells are as after the last step. */
 int thn_steady_run(ThnSteady *s, npy_intp n, npy_intp *done, int *stop);
-void thn_steady_free(ThnSteady *s);
 
 #endif

@@ -34,7 +34,7 @@ typedef struct {
 /* A recurrent buffer or other output while the loop runs. */
 typedef struct {
     ThnCell *cell;
-    npy_intp len, stride, size;   /* rows, bytes from row to row, bytes of a row */
+    npy_intp len, stride;         /* rows, bytes from row to row */
     const npy_intp *dims, *strides;
     int ndim, dense;              /* of a row */
 } Buf;

@@ -17,7 +17,6 @@ static void look_at(Buf *b, ThnCell *c)
         b->dense &= b->dims[i] == 1 || b->strides[i] == step;
         step *= b->dims[i];
     }
-    b->size = step;
 }
 
 int thn_scan_take_buffer(ThnFrame *f, const ThnInstr *ins, const Scan *s, int i, npy_intp steps, Buf *b)

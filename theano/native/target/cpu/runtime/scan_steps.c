@@ -95,37 +95,34 @@ static int lies_in_buffers(const Scan *s, const Run *run, const ThnCell *v)
 static int put_rows(ThnFrame *f, const Scan *s, const Run *run, npy_intp step)
 {
     int r = 0;
-    char **held = NULL;
-    for (int o = 0; o < s->nrows && s->nrows > 1; o++) {
+    char *held[s->nrows + 1];
+    memset(held, 0, sizeof held);
+    for (int o = 0; o < s->nrows && s->nrows > 1 && r == 0; o++) {
         const ThnCell *v = run->made[o];
+        npy_intp strides[THN_MAXDIM];
         if (v->data == thn_place(&run->rows[o]) || v->buf || !lies_in_buffers(s, run, v)) {
             continue;
         }
-        if (!held && !(held = thn_alloc(sizeof(char *) * (size_t)s->nrows))) {
-            return -1;
-        }
-        npy_intp strides[THN_MAXDIM];
         held[o] = thn_alloc((size_t)thn_dense_strides(v->ndim, v->dims, v->itemsize, strides));
-        if (!held[o]) {
+        if (held[o]) {
+            thn_copy_strided(v->ndim, v->dims, held[o], strides, v->data, v->strides, v->itemsize);
+        } else {
             r = -1;
-            break;
         }
-        thn_copy_strided(v->ndim, v->dims, held[o], strides, v->data, v->strides, v->itemsize);
     }
     for (int o = 0; o < s->nrows && r == 0; o++) {
         ThnCell v = *run->made[o];
         npy_intp strides[THN_MAXDIM];
-        if (held && held[o]) {
+        if (held[o]) {
             thn_dense_strides(v.ndim, v.dims, v.itemsize, strides);
             v.strides = strides;
             v.data = held[o];
         }
         r = put_row(f, s, run, o, &v, step);
     }
-    for (int o = 0; held && o < s->nrows; o++) {
+    for (int o = 0; o < s->nrows; o++) {
         thn_free(held[o]);
     }
-    thn_free(held);
     return r;
 }
 
@@ -206,7 +203,7 @@ int thn_scan_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, Th
         ThnSteady *steady = kept == 1 && steps - t > LEAST_STEADY ? steady_steps(s, run, g, &work) : NULL;
         if (steady) {
             const int r = run_steadily(s, steady, steps, 1 + (npy_intp)(CHUNK_WORK / (work + STEADY_WORK)), done, &look);
-            thn_steady_free(steady);
+            thn_free(steady);
             return r;
         }
         kept += kept > 0;

@@ -42,9 +42,7 @@ static const Loops avx2_loops[2][2] = OF_FLOATS(_avx2);
 /* NULL: of other dtypes. */
 static const Loops *loops_for(const ThnSparse *s)
 {
-    if (s->typenum != NPY_FLOAT && s->typenum != NPY_DOUBLE) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(s->typenum == NPY_FLOAT || s->typenum == NPY_DOUBLE);
 #if defined(__x86_64__)
     if (thn_has_avx2()) {
         return &avx2_loops[s->typenum == NPY_DOUBLE][s->wide];
@@ -118,9 +116,7 @@ static int csc_vectors(const ThnProduct *w, const Loops *loops)
         const npy_intp worth = w->s.stored / (8 * w->s.length);
         k.parts = thn_least(thn_most(worth, 2), MOST_COPIES);
         k.copies = copies = thn_pool_alloc((size_t)((k.parts - 1) * w->columns * k.copy));
-        if (!copies) {
-            return -2;
-        }
+        THN_MEMORY(copies);
     }
     const int r = thn_parallel_ranges(w->columns * k.parts, 1, csc_vector, &k);
     if (k.parts > 1 && r == 0) {

@@ -106,6 +106,13 @@ int thn_sparse_failed(ThnFrame *f, const ThnSparse *s, int r);
 
 /* ---- -1: an index is out of bounds, or another thread changed the matrix; -2: out of memory */
 
+#define THN_MEMORY(condition) \
+    do {                      \
+        if (!(condition)) {   \
+            return -2;        \
+        }                     \
+    } while (0)
+
 /* y = matrix @ b. */
 int thn_sparse_product(const ThnProduct *w);
 /* out[k] = a[i] . b[j] for the place (i, j) of value k; `a` and `b` C contiguous with rows of `depth` elements. */

@@ -93,7 +93,6 @@ typedef struct {
     const void *what;
     ThnSparse *to, full; /* full: where part k is filled from room[k] on; without memory they are counted */
     npy_intp parts, lines[THN_MOST_PARTS + 1], room[THN_MOST_PARTS + 1], found[THN_MOST_PARTS + 1];
-    atomic_int failed;
 } Filled;
 
 static void fill_task(void *ctx, long task)
@@ -102,12 +101,8 @@ static void fill_task(void *ctx, long task)
     const ThnSparse *s = &k->full;
     const npy_intp at = k->room[task], index = thn_sparse_index(s);
     char *data = s->data, *indices = s->indices, *indptr = s->indptr;
-    const npy_intp n = k->fill(k->what, k->lines[task], k->lines[task + 1], data ? data + at * s->item : NULL,
-                               data ? indices + at * index : NULL, data ? indptr + index : NULL, k->room[task + 1] - at);
-    k->found[task] = n;
-    if (n < 0) {
-        k->failed = (int)n;
-    }
+    k->found[task] = k->fill(k->what, k->lines[task], k->lines[task + 1], data ? data + at * s->item : NULL,
+                             data ? indices + at * index : NULL, data ? indptr + index : NULL, k->room[task + 1] - at);
 }
 
 /* Moves a part to its place. */
@@ -125,12 +120,15 @@ static void gather_task(void *ctx, long task)
     }
 }
 
-/* found[k]: where part k begins among all. */
+/* found[k]: where part k begins among all. Below 0: one has failed. */
 static npy_intp add_up(Filled *k)
 {
     npy_intp all = 0;
     for (npy_intp part = 0; part < k->parts; part++) {
         const npy_intp n = k->found[part];
+        if (n < 0) {
+            return n;
+        }
         k->found[part] = all;
         all += n;
     }
@@ -148,16 +146,14 @@ static int filled(Filled *k, const ThnSparse *like, npy_intp length)
             return -1; /* another thread changed the matrix that they were read from */
         }
     }
-    if (thn_sparse_alloc(to, like, k->lines[k->parts], length, room) < 0) {
-        return -2;
-    }
+    THN_MEMORY(thn_sparse_alloc(to, like, k->lines[k->parts], length, room) == 0);
     k->full = *to;
     memset(to->indptr, 0, (size_t)thn_sparse_index(to));
     thn_parallel((long)k->parts, fill_task, k);
-    if (k->failed) {
-        return k->failed;
-    }
     to->stored = add_up(k);
+    if (to->stored < 0) {
+        return (int)to->stored;
+    }
     /* Unless what was filled is about what is needed. */
     const int move = to->stored != room && (k->parts > 1 || to->stored + to->stored / 4 + 512 < room);
     if (move) {
@@ -186,23 +182,18 @@ static int filled_by(ThnFilling fill, const void *what, const ThnSparse *a, cons
     return filled(&k, a, a->length);
 }
 
-static int tidied(const ThnSparse *s, int sort, int drop, int add, ThnSparse *to)
+int thn_sparse_tidy(const ThnSparse *s, int sort, int drop, int add, ThnSparse *to)
 {
     const Tidied what = {*s, sort, drop, add};
     const double work = (sort ? 8.0 : 2.0) * (double)s->stored + (double)s->lines;
     return filled_by(thn_sparse_loops(s)->tidy, &what, s, NULL, work, to);
 }
 
-int thn_sparse_tidy(const ThnSparse *s, int sort, int drop, ThnSparse *to)
-{
-    return tidied(s, sort, drop, 0, to);
-}
-
 int thn_sparse_canonical(ThnSparse *s, ThnSparse *made)
 {
     int r = thn_sparse_loops(s)->increases(s);
     if (r == 0) {
-        r = tidied(s, 1, 0, 1, made);
+        r = thn_sparse_tidy(s, 1, 0, 1, made);
         *s = *made;
     }
     return r < 0 ? r : 0;
@@ -232,9 +223,7 @@ int thn_sparse_merge(const ThnSparse *a, const ThnSparse *b, int multiply, ThnSp
 int thn_sparse_from_dense(char *dense, const npy_intp *strides, ThnSparse *to)
 {
     const ThnLines what = {*to, dense, NULL, strides[0], strides[1]};
-    if (to->lines >= MOST_LINES) {
-        return -2;
-    }
+    THN_MEMORY(to->lines < MOST_LINES);
     Filled k = {.fill = thn_sparse_loops(to)->from_dense, .what = &what, .to = to};
     k.parts = thn_worth(0.7 * (double)to->lines * (double)to->length, THN_MOST_PARTS);
     for (npy_intp part = 0; part <= k.parts; part++) {
@@ -301,9 +290,7 @@ int thn_sparse_take(const ThnSparse *s, const int64_t *which, npy_intp n, ThnSpa
     Filled k = {.fill = take, .what = &what, .to = to};
     npy_intp stored = 0;
     THN_POOLED npy_intp *bounds = thn_pool_alloc(sizeof(npy_intp) * (size_t)(n + 1));
-    if (!bounds) {
-        return -2;
-    }
+    THN_MEMORY(bounds);
     for (npy_intp i = 0; i < n; i++) {
         if (which[i] < -s->lines || which[i] >= s->lines) {
             return -4;
@@ -325,9 +312,7 @@ int thn_sparse_times(const ThnSparse *a, const ThnSparse *b, ThnSparse *to)
     double products = 0;
     npy_intp bound = 0;
     THN_POOLED npy_intp *bounds = thn_pool_alloc(sizeof(npy_intp) * (size_t)(a->lines + 1));
-    if (!bounds) {
-        return -2;
-    }
+    THN_MEMORY(bounds);
     for (npy_intp line = 0; line < a->lines; line++) {
         const npy_intp start = thn_sparse_pointer(a, line), end = thn_sparse_pointer(a, line + 1);
         npy_intp most = 0;

@@ -5,8 +5,6 @@
 
 #include "sparse.h"
 
-#include <stdatomic.h>
-
 /* Of a variable for a matrix to be made, {0} before: it is freed where the variable's scope ends. */
 #define THN_MADE __attribute__((cleanup(thn_sparse_free)))
 void thn_sparse_free(ThnSparse *made);
@@ -51,8 +49,8 @@ int thn_sparse_alloc(ThnSparse *to, const ThnSparse *like, npy_intp lines, npy_i
 int thn_sparse_turn(const ThnSparse *s, ThnSparse *to);
 /* `s` with increasing indices, of which there are several for one place, added up: as it is, or over the memory of `made`. */
 int thn_sparse_canonical(ThnSparse *s, ThnSparse *made);
-/* The matrix with the values of each line in order, without zeros, or both. */
-int thn_sparse_tidy(const ThnSparse *s, int sort, int drop, ThnSparse *to);
+/* The matrix with the values of each line in order, without zeros, with those of one place added up. */
+int thn_sparse_tidy(const ThnSparse *s, int sort, int drop, int add, ThnSparse *to);
 /* The sum or product of two matrices of one format, shape and width, with increasing indices and without zeros. */
 int thn_sparse_merge(const ThnSparse *a, const ThnSparse *b, int multiply, ThnSparse *to);
 /* What is not zero of a dense matrix with these strides from line to line and along each; `to` has their number, their length and the

@@ -69,9 +69,7 @@ static npy_intp FN(tidy)(const void *what, npy_intp l0, npy_intp l1, void *to_da
                 thn_pool_free(work);
                 have = 2 * (end - start);
                 work = thn_pool_alloc(2 * sizeof(FN(Entry)) * (size_t)have);
-                if (!work) {
-                    return -2;
-                }
+                THN_MEMORY(work);
             }
             for (npy_intp k = start; k < end; k++) {
                 work[k - start] = (FN(Entry)){indices[k], (INDEX)(k - start)};

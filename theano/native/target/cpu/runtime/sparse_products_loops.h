@@ -114,15 +114,11 @@ static npy_intp FN(times)(const void *what, npy_intp l0, npy_intp l1, void *data
     const ThnTwo *w = what;
     const size_t length = (size_t)w->b.length, n_seen = length / 64 + 1, n_words = n_seen / 64 + 1;
     const size_t bytes = 8 * (n_seen + n_words) + length * sizeof(T);
-    if (length > MOST_SUMS) {
-        return -2;
-    }
+    THN_MEMORY(length <= MOST_SUMS);
     /* Of long lines only the pages that are used become memory. */
     THN_POOLED uint64_t *block = bytes > LONG_LINES ? NULL : thn_pool_alloc(bytes);
     uint64_t *pages = bytes > LONG_LINES ? calloc(1, bytes) : NULL, *seen = block ? memset(block, 0, bytes) : pages;
-    if (!seen) {
-        return -2;
-    }
+    THN_MEMORY(seen);
     uint64_t *words = seen + n_seen;
     const npy_intp n = FN(times_with)(w, l0, l1, (T *)(words + n_words), seen, words, n_words, data, indices, ends, room);
     free(pages);

@@ -195,9 +195,7 @@ ThnSteady *thn_steady(ThnProgram *p, ThnFrame *f, ThnMover *movers, int n, ThnCe
     size_t operands = 0;
     for (int i = 0; i < p->ninstrs; i++) {
         const int now = f->again[i].now;
-        if (now == THN_REPLAY_FULL) {
-            return NULL;
-        }
+        THN_NULL_UNLESS(now != THN_REPLAY_FULL);
         operands += (size_t)(p->instrs[i].nin + p->instrs[i].nout);
     }
     const size_t bytes = sizeof(ThnSteady) + (size_t)n * sizeof(char *) + (size_t)p->ncells * sizeof(Place)
@@ -314,9 +312,4 @@ int thn_steady_run(ThnSteady *s, npy_intp n, npy_intp *done, int *stop)
     }
     *done = t;
     return failed ? thn_fail(s->program, s->frame, failed) : 0;
-}
-
-void thn_steady_free(ThnSteady *s)
-{
-    thn_free(s);
 }

@@ -69,7 +69,7 @@ int thn_within(const ThnCell *index, int64_t low, int64_t high, int64_t *outside
     npy_intp at[THN_MAXDIM] = {0};
     char *p = index->data;
     for (npy_intp rows = n ? thn_size(index) / n : 0; rows > 0; rows--) {
-        for (npy_intp i = thn_all_within(index->typenum, p, step, n, low, high) ? n : 0; i < n; i++) {
+        for (npy_intp i = thn_offsets(index->typenum, p, step, n, high, low < 0, 0, 0, NULL) ? n : 0; i < n; i++) {
             *outside = get(p + i * step);
             if (*outside < low || *outside >= high) {
                 return 0;
@@ -97,7 +97,7 @@ int thn_table_check(ThnFrame *f, const ThnTable *t)
 int thn_table_offsets(const ThnTable *t, char *const *ptr, const npy_intp *steps, int pitch, npy_intp n, npy_intp *offsets)
 {
     for (int k = 0; k < t->n; k++) {
-        if (!thn_offsets(t->index[k]->typenum, ptr[k], steps[k * pitch], n, t->size[k], t->stride[k], k > 0, offsets)) {
+        if (!thn_offsets(t->index[k]->typenum, ptr[k], steps[k * pitch], n, t->size[k], 1, t->stride[k], k > 0, offsets)) {
             return 0;
         }
     }
@@ -296,19 +296,13 @@ static void walk_task(void *ctx, long task)
     if (w->chunk) {
         start = task * w->chunk;
         stop = w->total - start < w->chunk ? w->total : start + w->chunk;
-    } else if (w->slice) {
-        const npy_intp from = task * w->slice;
+    } else if (w->slice || w->part) {
+        const npy_intp most = w->slice ? w->slice : w->part, from = task * most;
+        npy_intp *length = w->slice ? &own.dims[0] : &own.bytes;
         own = *r;
-        own.dims[0] = r->dims[0] - from < w->slice ? r->dims[0] - from : w->slice;
-        ptr[TABLE] += from * r->strides[0][0];
-        ptr[OTHER] += from * r->strides[1][0];
-        r = &own;
-    } else if (w->part) {
-        const npy_intp from = task * w->part;
-        own = *r;
-        own.bytes = r->bytes - from < w->part ? r->bytes - from : w->part;
-        ptr[TABLE] += from;
-        ptr[OTHER] += from;
+        *length = thn_least(*length - from, most);
+        ptr[TABLE] += from * (w->slice ? r->strides[0][0] : 1);
+        ptr[OTHER] += from * (w->slice ? r->strides[1][0] : 1);
         r = &own;
     }
     thn_seek(g, g->n, start, ops, ptr, at);
@@ -378,11 +372,14 @@ int thn_table_move(const ThnTable *t, int how, char *other, const npy_intp *stri
     w.t = t;
     w.total = 1;
     w.chunk = w.part = w.slice = w.kinds = 0;
-    w.dims = (Dims){0, w.shape, w.strides[0], THN_MAXDIM};
+    w.dims = (Dims){t->nd == 0, w.shape, w.strides[0], THN_MAXDIM}; /* no dims: one position */
+    w.shape[0] = 1;
     w.ptr[OTHER] = other;
     w.ptr[TABLE] = t->data;
+    w.strides[OTHER][0] = w.strides[TABLE][0] = 0;
     for (int k = 0; k < t->n; k++) {
         w.ptr[INDEX + k] = t->index[k]->data;
+        w.strides[INDEX + k][0] = 0;
     }
     for (int d = 0; d < t->nd; d++) {
         const int i = w.dims.n;
@@ -397,12 +394,6 @@ int thn_table_move(const ThnTable *t, int how, char *other, const npy_intp *stri
             w.strides[INDEX + k][i] = t->strides[k][d];
         }
         w.dims.n++;
-    }
-    if (w.dims.n == 0) { /* one position */
-        w.dims.n = w.shape[0] = 1;
-        for (int op = 0; op < INDEX + t->n; op++) {
-            w.strides[op][0] = 0;
-        }
     }
     for (int i = 0; i < t->rest; i++) {
         rest[i] = strides[t->axis_of_rest[i]];

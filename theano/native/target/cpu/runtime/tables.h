@@ -32,7 +32,7 @@ int thn_table_open(ThnFrame *f, const ThnInstr *ins, const ThnCell *array, int f
                    ThnTable *t);
 /* Whether all indices are within their axes; -1 with an IndexError. */
 int thn_table_check(ThnFrame *f, const ThnTable *t);
-/* Whether all elements are within low .. high - 1; else `outside` is the first that is not. */
+/* Whether all elements are within low .. high - 1, where low is 0 or -high; else `outside` is the first that is not. */
 int thn_within(const ThnCell *index, int64_t low, int64_t high, int64_t *outside);
 /* Byte offsets in the table of n positions along the last of some dims that the index arrays walk: ptr[k] is where index array k
  * is, steps[k * pitch] its stride. 0: an index is out of bounds. */

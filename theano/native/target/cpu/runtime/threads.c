@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #endif
 #include "threads.h"
+#include "failing.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -141,15 +142,8 @@ static void send_away(const Job *job)
     }
 }
 #else
-static void note_core(Worker *w)
-{
-    (void)w;
-}
-
-static void send_away(const Job *job)
-{
-    (void)job;
-}
+#define note_core(w) ((void)(w))
+#define send_away(job) ((void)(job))
 #endif
 
 /* ---- waiting */
@@ -251,9 +245,7 @@ static void wake_next(const Job *job, int part)
 static Job *begin(Worker *w)
 {
     uintptr_t state = atomic_load_explicit(&w->state, memory_order_relaxed);
-    if (!(state & POSTED)) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(state & POSTED);
     Job *job = (Job *)(state & ~FLAGS);
     return atomic_compare_exchange_strong_explicit(&w->state, &state, (uintptr_t)job | RUNNING, memory_order_acquire,
                                                    memory_order_relaxed)

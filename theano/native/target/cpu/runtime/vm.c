@@ -28,6 +28,15 @@ void thn_locks_init(void)
 #endif
 }
 
+void thn_acquire(PyThread_type_lock lock)
+{
+    if (!PyThread_acquire_lock(lock, NOWAIT_LOCK)) {
+        Py_BEGIN_ALLOW_THREADS
+        PyThread_acquire_lock(lock, WAIT_LOCK);
+        Py_END_ALLOW_THREADS
+    }
+}
+
 int thn_lock(ThnLock *l)
 {
     unsigned long me = PyThread_get_thread_ident();
@@ -38,18 +47,11 @@ int thn_lock(ThnLock *l)
     if (l->forks != forks) {
         /* A thread that there is no more may hold it, also one that had not yet written so down. */
         PyThread_type_lock fresh = PyThread_allocate_lock();
-        if (!fresh) {
-            PyErr_NoMemory();
-            return -1;
-        }
+        THN_RAISE_IF(!fresh, PyExc_MemoryError, "no memory for a lock");
         PyThread_free_lock(l->lock);
         *l = (ThnLock){fresh, 0, 0, forks};
     }
-    if (!PyThread_acquire_lock(l->lock, NOWAIT_LOCK)) {
-        Py_BEGIN_ALLOW_THREADS
-        PyThread_acquire_lock(l->lock, WAIT_LOCK);
-        Py_END_ALLOW_THREADS
-    }
+    thn_acquire(l->lock);
     l->owner = me;
     l->depth = 1;
     return 0;

@@ -142,6 +142,8 @@ double thn_now(void);
 /* Frees what a loop keeps of its steps (replay.c). */
 void thn_replay_free(ThnProgram *p, ThnFrame *f);
 
+/* Takes a lock without keeping the GIL from whoever has it. */
+void thn_acquire(PyThread_type_lock lock);
 int thn_lock(ThnLock *lock);
 void thn_locks_init(void);
 void thn_unlock(ThnLock *lock);
