@@ -313,9 +313,14 @@ static int depth_execute(const ThnConv *c, double cost)
     }
     const npy_intp *s = c->filter_strides, dims[] = {c->groups, c->filters, j.taps, j.taps}, from[] = {s[5], s[0], s[3], s[4]};
     npy_intp to[4], units = filters * c->batch;
-    THN_POOLED char *taps = j.filters = thn_pool_alloc((size_t)thn_dense_strides(4, dims, c->item, to));
-    THN_NEED(taps);
-    thn_loop2(4, dims, taps, to, c->at.filters, from, thn_copy_inner(c->item));
+    const size_t bytes = (size_t)thn_dense_strides(4, dims, c->item, to);
+    const int dense = memcmp(from, to, sizeof to) == 0;
+    THN_POOLED char *taps = dense ? NULL : thn_pool_alloc(bytes);
+    THN_NEED(dense || taps);
+    j.filters = dense ? c->at.filters : taps;
+    if (!dense) {
+        thn_loop2(4, dims, taps, to, c->at.filters, from, thn_copy_inner(c->item));
+    }
     const npy_intp wanted = thn_worth(cost, units * ((j.part + j.rows - 1) / j.rows));
     if (units < wanted) {
         const npy_intp parts = (wanted + units - 1) / units;

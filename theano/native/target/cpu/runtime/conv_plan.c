@@ -4,7 +4,6 @@
  * positions of one remainder of the strides read every so many taps. */
 #include "conv.h"
 #include "conv_winograd.h"
-#include "copy.h"
 #include "plan.h"
 
 #define PASSED 4e6      /* bytes of images that caches hold while phases pass over them, about */
@@ -25,18 +24,33 @@ void thn_conv_prefer(const ThnConvAlgorithm *a)
 /* ---- zeros */
 
 typedef struct {
+    int nd;
     npy_intp item, dims[2 + 2 * THN_CONV_DIMS], strides[2 + 2 * THN_CONV_DIMS];
     char *data;
 } Zeros;
 
+static void clear(const Zeros *z, int dim, char *data)
+{
+    const npy_intp n = z->dims[dim], step = z->strides[dim];
+    const int last = dim == z->nd - 1;
+    if (last && step == z->item) {
+        memset(data, 0, (size_t)(n * step));
+        return;
+    }
+    for (npy_intp i = 0; i < n; i++, data += step) {
+        if (last) {
+            memset(data, 0, (size_t)z->item);
+        } else {
+            clear(z, dim + 1, data);
+        }
+    }
+}
+
 static int clear_some(void *ctx, npy_intp i, npy_intp end)
 {
-    static const npy_intp still[2 * THN_CONV_DIMS];
-    static const double zero;
     const Zeros *z = ctx;
     for (; i < end; i++) {
-        thn_loop2(2 * THN_CONV_DIMS, z->dims + 2, z->data + i / z->dims[1] * z->strides[0] + i % z->dims[1] * z->strides[1],
-                  z->strides + 2, (const char *)&zero, still, thn_copy_inner((int)z->item));
+        clear(z, 2, z->data + i / z->dims[1] * z->strides[0] + i % z->dims[1] * z->strides[1]);
     }
     return 0;
 }
@@ -46,14 +60,14 @@ void thn_conv_clear(const ThnConv *c)
     const int weights = c->direction == THN_CONV_WEIGHTS, forward = c->direction == THN_CONV_FORWARD;
     const npy_intp *lengths = forward ? c->top : weights ? c->kernel : c->image;
     const npy_intp *steps = forward ? c->top_strides : weights ? c->filter_strides : c->image_strides;
-    Zeros z = {.item = c->item, .data = forward ? c->at.top : weights ? c->at.filters : c->at.images,
+    Zeros z = {.nd = weights ? 8 : 5, .item = c->item, .data = forward ? c->at.top : weights ? c->at.filters : c->at.images,
                .dims = {weights ? c->groups * c->filters : c->batch,
                         weights ? c->channels : c->groups * (forward ? c->filters : c->channels)},
                .strides = {steps[0], steps[1]}};
     for (int i = 0; i < THN_CONV_DIMS; i++) {
         z.dims[2 + i] = lengths[i];
         z.strides[2 + i] = steps[2 + i];
-        z.dims[5 + i] = weights && c->unshared ? c->top[i] : 1;
+        z.dims[5 + i] = c->unshared ? c->top[i] : 1;
         z.strides[5 + i] = c->place_strides[i];
     }
     const npy_intp planes = z.dims[0] * z.dims[1];
