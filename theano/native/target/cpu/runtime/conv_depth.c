@@ -7,6 +7,7 @@
  * Of gradients of images with a stride of 2 each second position of a row meets the same taps, and two vectors are interleaved. Gradients of filters keep a vector for each tap, which is added up in
  * double precision after some rows. Each number is summed in one order, however rows and planes are dealt out. */
 #include "conv.h"
+#include "copy.h"
 #include "shuffle.h"
 #include "plan.h"
 #include "pool.h"
@@ -16,6 +17,7 @@
 #define MOST_TAPS 5
 #define MOST_READ (MOST_ROWS + MOST_TAPS - 1)
 #define MOST_LOADS 6
+#define MOST_NARROW 4 /* vectors of a row */
 /* Products that are added up in the precision of operands, at most, about. */
 #define PARTIAL 256
 /* Bytes of neighbouring planes whose filters' gradients are made together. */
@@ -52,7 +54,6 @@ typedef struct {
     Loop narrow[2];           /* by taps */
     Loop narrow_dots;         /* of 3 taps */
     void (*gather_sums)(int taps, void *partial, double *sums);
-    void (*take)(int taps, const char *from, npy_intp row_step, npy_intp step, void *to);
 } Kernels;
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
@@ -77,12 +78,6 @@ static const Kernels *kernels(int typenum)
     return NULL;
 }
 
-/* From the first to behind the last byte of some planes, and how far loads read before and behind where a plane begins. */
-typedef struct {
-    const char *first, *end;
-    npy_intp before, behind;
-} Reach;
-
 typedef struct {
     const ThnConv *c;
     const Kernels *k;
@@ -91,11 +86,11 @@ typedef struct {
     /* Planes read and made; for gradients of filters those of images and top. */
     const char *in;
     char *out;
+    char *filters;                 /* one behind the other */
     npy_intp in_length[2], out_length[2], low[2];
     npy_intp in_strides[2], out_strides[2]; /* image, channel or filter */
     npy_intp parts, part;          /* of a plane; rows in each */
-    int narrow;                    /* loads may read beside rows, within these */
-    Reach read, made;
+    int narrow;                    /* each row is few vectors, all of which are edges */
     Row row;
 } Job;
 
@@ -168,57 +163,17 @@ static int cut_row(Job *j)
         }
         describe_edge(j, &s->edges[i], x);
     }
+    /* Whole vectors may be written over what the next row begins with. */
+    j->narrow = !j->spread && j->stride == 1 && s->first == s->end && s->before + s->after <= MOST_NARROW &&
+                (overlap ? count >= lanes || s->out_row == count * j->c->item : j->taps == 3);
     return 0;
-}
-
-/* ---- planes of which each row is few vectors */
-
-/* Vectors begin `before` elements in front of a plane's rows, at most, and end `behind` behind where they begin. */
-static Reach reach_of(const ThnConv *c, const char *data, npy_intp planes, const npy_intp *lengths, const npy_intp *steps,
-                      npy_intp row, npy_intp before, npy_intp behind)
-{
-    const npy_intp all[3] = {(c->batch - 1) * steps[0], (planes - 1) * steps[1], (lengths[0] - 1) * row};
-    Reach r = {data, data + lengths[1] * c->item, before * c->item - thn_least(all[2], 0), thn_most(all[2], 0) + behind * c->item};
-    for (int i = 0; i < 3; i++) {
-        *(all[i] < 0 ? &r.first : &r.end) += all[i];
-    }
-    return r;
-}
-
-/* Whether loads of a plane are within the planes. */
-static int within(const Reach *r, const char *plane)
-{
-    return plane - r->before >= r->first && plane + r->behind <= r->end;
-}
-
-/* After rows are cut. */
-static void describe_narrow(Job *j)
-{
-    const ThnConv *c = j->c;
-    const npy_intp most = 4;
-    const int weights = c->direction == THN_CONV_WEIGHTS;
-    const Row *s = &j->row;
-    j->narrow = !j->spread && j->stride == 1 && s->first == s->end && s->before + s->after <= most && (!weights || j->taps == 3) &&
-                (weights || s->count >= j->k->lanes || s->out_row == s->count * c->item);
-    if (j->narrow) {
-        const npy_intp last = s->edges[s->before + s->after - 1].x + j->k->lanes;
-        j->read = reach_of(c, j->in, c->groups, j->in_length, j->in_strides, s->in_row, s->low, last + j->taps - 1 - s->low);
-        j->made = reach_of(c, j->out, c->groups * c->filters, j->out_length, j->out_strides, s->out_row, 0, last);
-    }
 }
 
 /* ---- forward, and gradients with respect to images */
 
-static void sums(const Job *j, const char *from, char *to, char *filter, npy_intp first, npy_intp last)
+static void sums(const Job *j, const char *from, char *to, char *weights, npy_intp first, npy_intp last)
 {
-    const npy_intp *steps = j->c->filter_strides, item = j->c->item;
-    char taken[MOST_TAPS * MOST_TAPS * sizeof(double)], *weights = taken;
-    if (steps[4] == item && steps[3] == j->taps * item) {
-        weights = filter;
-    } else {
-        j->k->take(j->taps, filter, steps[3], steps[4], taken);
-    }
-    const Loop make = j->narrow && within(&j->read, from) ? j->k->narrow[j->taps == 5]
+    const Loop make = j->narrow ? j->k->narrow[j->taps == 5]
                       : j->spread ? j->k->spread[j->taps == 5][j->low[1] & 1] : j->k->strips[j->which][last - first < j->rows];
     make(&j->row, from, to, weights, first, last);
 }
@@ -233,7 +188,7 @@ static int sum_some(void *ctx, npy_intp unit, npy_intp end)
     for (; unit < end; unit++) {
         sums(j, j->in + image * j->in_strides[0] + g * j->in_strides[1],
              j->out + image * j->out_strides[0] + (g * c->filters + f) * j->out_strides[1],
-             c->at.filters + g * c->filter_strides[5] + f * c->filter_strides[0], p * j->part,
+             j->filters + (g * c->filters + f) * j->taps * j->taps * c->item, p * j->part,
              thn_least((p + 1) * j->part, j->out_length[0]));
         if (++p == j->parts) {
             p = 0;
@@ -272,7 +227,7 @@ static void add_plane(const Job *j, const char *from, char *with, Filter *s)
 {
     const npy_intp lanes = j->k->lanes, each = (j->out_length[1] + lanes - 1) / lanes, rows = j->rows;
     const npy_intp most = thn_most(PARTIAL / each / rows, 1) * rows, all = j->out_length[0];
-    if (j->narrow && all <= most && within(&j->read, from) && within(&j->made, with)) {
+    if (j->narrow && all <= most) {
         j->k->narrow_dots(&j->row, from, with, s->partial, 0, all);
         added(j, s, all * each);
         return;
@@ -350,14 +305,22 @@ static int depth_execute(const ThnConv *c, double cost)
     THN_POOLED Edge *edges = j.row.edges;
     memset(zeros, 0, row);
     j.row.zeros = zeros;
-    describe_narrow(&j);
     const npy_intp filters = c->groups * c->filters;
     if (c->direction == THN_CONV_WEIGHTS) {
         const npy_intp plane = j.in_length[0] * j.row.in_row + j.out_length[0] * j.row.out_row;
         const npy_intp together = thn_least(NEAR / thn_most(plane, 1), filters / thn_most(1, thn_worth(cost, filters)));
         return thn_parallel_ranges(filters, thn_most(1, together), filters_some, &j);
     }
-    npy_intp units = filters * c->batch;
+    const npy_intp *s = c->filter_strides, dims[] = {c->groups, c->filters, j.taps, j.taps}, from[] = {s[5], s[0], s[3], s[4]};
+    npy_intp to[4], units = filters * c->batch;
+    const size_t bytes = (size_t)thn_dense_strides(4, dims, c->item, to);
+    const int dense = memcmp(from, to, sizeof to) == 0;
+    THN_POOLED char *taps = dense ? NULL : thn_pool_alloc(bytes);
+    THN_NEED(dense || taps);
+    j.filters = dense ? c->at.filters : taps;
+    if (!dense) {
+        thn_loop2(4, dims, taps, to, c->at.filters, from, thn_copy_inner(c->item));
+    }
     const npy_intp wanted = thn_worth(cost, units * ((j.part + j.rows - 1) / j.rows));
     if (units < wanted) {
         const npy_intp parts = (wanted + units - 1) / units;

@@ -246,14 +246,7 @@ LOOP(dots_5_1_1, dots, 1, 5, 1, 1)
 LOOP(dots_5_2_2, dots, 1, 5, 2, 2)
 LOOP(dots_5_2_1, dots, 1, 5, 2, 1)
 
-/* ---- planes of few vectors a row, all of which are edges: loads read beside rows and clear what is not theirs, and each row of
- * the plane that is read is loaded once. */
-
-typedef BITS NAME(Bits) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
-INLINE V NAME(load_narrow)(const T *row, const char *mask)
-{
-    return (V)(*(const NAME(Bits) *)row & *(const NAME(Bits) *)mask);
-}
+/* ---- planes of few vectors a row, all of which are edges: each row of the plane that is read is loaded once */
 
 INLINE void NAME(narrow)(int taps, const Row *s, const char *plane, char *to_, const T *weights, npy_intp first, npy_intp last)
 {
@@ -271,7 +264,7 @@ INLINE void NAME(narrow)(int taps, const Row *s, const char *plane, char *to_, c
         for (npy_intp y = first - taps + 1, r = first - s->above; y < last; y++, r++) {
             if ((size_t)r < (size_t)s->height) {
                 V v[MOST_TAPS];
-                EACH(kx, taps) v[kx] = NAME(load_narrow)(row + kx, edge->masks[kx]);
+                EACH(kx, taps) v[kx] = LOAD_IF(row + kx, edge->masks[kx]);
                 EACH(ky, taps) {
                     EACH(kx, taps) sums[taps - 1 - ky] += w[ky * taps + kx] * v[kx];
                 }
@@ -309,12 +302,12 @@ TARGET static void NAME(narrow_dots_3)(const Row *s, const char *plane, char *ot
             EACH(k, taps - 1) t[taps - 1 - k] = t[taps - 2 - k];
             t[0] = (V){0};
             if (y < last) {
-                t[0] = NAME(load_narrow)(top, edge->masks[TOP_MASK]);
+                t[0] = LOAD_IF(top, edge->masks[TOP_MASK]);
                 top = (const T *)((const char *)top + s->out_row);
             }
             if ((size_t)r < (size_t)s->height) {
                 V v[3];
-                EACH(kx, taps) v[kx] = NAME(load_narrow)(row + kx, edge->masks[kx]);
+                EACH(kx, taps) v[kx] = LOAD_IF(row + kx, edge->masks[kx]);
                 EACH(ky, taps) {
                     EACH(kx, taps) sums[ky * taps + kx] += t[ky] * v[kx];
                 }
@@ -339,18 +332,6 @@ TARGET static void NAME(gather_sums)(int taps, void *partial, double *sums)
     }
 }
 
-/* The taps of a filter that lie so many bytes apart. */
-static void NAME(take)(int taps, const char *from, npy_intp row_step, npy_intp step, void *to_)
-{
-    T *to = to_;
-    for (int ky = 0; ky < taps; ky++, from += row_step) {
-        const char *tap = from;
-        for (int kx = 0; kx < taps; kx++, tap += step) {
-            *to++ = *(const T *)tap;
-        }
-    }
-}
-
 static const Kernels NAME(kernels) = {
     LANES,
     {{NAME(strips_3_1_4), NAME(strips_3_1_1)}, {NAME(strips_3_2_2), NAME(strips_3_2_1)},
@@ -361,7 +342,6 @@ static const Kernels NAME(kernels) = {
     {NAME(narrow_3), NAME(narrow_5)},
     NAME(narrow_dots_3),
     NAME(gather_sums),
-    NAME(take),
 };
 
 #undef FIRST_HALVES

@@ -22,14 +22,12 @@
 #define BEHIND 256
 
 typedef struct {
-    int lanes;
     /* to[f][i] = sum over taps of w[tap][f] * from[offset[tap] + i], for at least n positions. */
     void (*sums)(int count, npy_intp n, npy_intp taps, const npy_intp *offset, const void *w, const void *from, void *to,
                  npy_intp apart);
     /* sums[tap] += sum over i < n of top[i] * from[offset[tap] + i]; there are zeros behind top. */
     void (*dots)(npy_intp n, npy_intp taps, const npy_intp *offset, const void *top, const void *from, double *sums);
     ThnConvRows copy;
-    void (*spread)(npy_intp n, const void *from, npy_intp step, void *to);
 } Kernels;
 
 #define LOOPS "conv_direct_kernels.h"
@@ -114,10 +112,8 @@ static void write_band(const Job *j, const char *from, char *to, npy_intp rows)
     const npy_intp pitch = j->pitch * c->item;
     if (thn_conv_has_rows(c)) {
         j->k->copy(from, pitch, (npy_intp[]){rows, c->top[2]}, 0, 1, rows, 0, 1, c->top[2], to, c->top_strides[3]);
-        return;
-    }
-    for (npy_intp r = 0; r < rows; r++) {
-        j->k->spread(c->top[2], from + r * pitch, c->top_strides[4] / c->item, to + r * c->top_strides[3]);
+    } else {
+        thn_copy_2d(c->item, to, c->top_strides[3], c->top_strides[4], from, pitch, c->item, rows, c->top[2]);
     }
 }
 
@@ -161,24 +157,19 @@ static int sum_some(void *ctx, npy_intp unit, npy_intp end)
 /* ---- gradients with respect to filters */
 
 /* One number of the result by its definition: zeros between rows have met what is no number. */
-static double exact_sum(const Job *j, const char *images, const char *top, npy_intp ky, npy_intp kx)
+static void define(const Job *j, npy_intp group, npy_intp f, npy_intp tap, char *to)
 {
-    const ThnConv *c = j->c;
-    npy_intp y0, y1, x0, x1;
-    thn_conv_inside(c, 1, ky, &y0, &y1);
-    thn_conv_inside(c, 2, kx, &x0, &x1);
-    double sum = 0;
-    for (npy_intp b = 0; b < c->batch; b++, images += c->image_strides[0], top += c->top_strides[0]) {
-        for (npy_intp y = y0; y < y1; y++) {
-            const char *image = images + (y * c->stride[1] + ky * c->dilation[1] - c->low[1]) * c->image_strides[3] +
-                                (kx * c->dilation[2] - c->low[2]) * c->item;
-            for (npy_intp x = x0; x < x1; x++) {
-                sum += thn_get_real(c->item, image + x * c->stride[2] * c->item) *
-                       thn_get_real(c->item, top + y * c->top_strides[3] + x * c->item);
-            }
-        }
+    ThnConv c = thn_conv_group(j->c, group);
+    const npy_intp k[] = {0, tap / c.kernel[2] % c.kernel[1], tap % c.kernel[2]};
+    c.at.images += tap / c.kernel[2] / c.kernel[1] * c.image_strides[1];
+    c.at.top += f * c.top_strides[1];
+    c.at.filters = to;
+    c.channels = c.filters = 1;
+    for (int i = 0; i < THN_CONV_DIMS; i++) {
+        c.kernel[i] = 1;
+        c.low[i] -= k[i] * c.dilation[i];
     }
-    return sum;
+    thn_conv_simple.execute(&c, 0);
 }
 
 /* Chunks of the filters of groups: all images. */
@@ -211,11 +202,11 @@ static int filters_some(void *ctx, npy_intp unit, npy_intp end)
             }
         }
         for (npy_intp i = 0; i < count * taps; i++) {
-            const npy_intp f = i / taps, kx = i % c->kernel[2], ky = i / c->kernel[2] % c->kernel[1];
-            const npy_intp ch = group * c->channels + i % taps / (c->kernel[1] * c->kernel[2]);
-            const double sum = isnan(sums[i]) ? exact_sum(j, c->at.images + ch * c->image_strides[1],
-                                                          tops + f * c->top_strides[1], ky, kx) : sums[i];
-            thn_put_real(item, filters + f * c->filter_strides[0] + j->weight[i % taps], sum);
+            char *to = filters + i / taps * c->filter_strides[0] + j->weight[i % taps];
+            thn_put_real(item, to, sums[i]);
+            if (isnan(sums[i])) {
+                define(j, group, first + i / taps, i % taps, to);
+            }
         }
     }
     return 0;

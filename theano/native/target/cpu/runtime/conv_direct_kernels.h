@@ -77,13 +77,4 @@ TARGET static void NAME(dots)(npy_intp n, npy_intp taps, const npy_intp *offset,
     }
 }
 
-TARGET static void NAME(spread)(npy_intp n, const void *from_, npy_intp step, void *to_)
-{
-    const T *restrict from = from_;
-    T *restrict to = to_;
-    for (npy_intp i = 0; i < n; i++) {
-        to[i * step] = from[i];
-    }
-}
-
-static const Kernels NAME(kernels) = {LANES, NAME(sums), NAME(dots), NAME(copy_rows), NAME(spread)};
+static const Kernels NAME(kernels) = {NAME(sums), NAME(dots), NAME(copy_rows)};

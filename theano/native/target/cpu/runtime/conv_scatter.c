@@ -120,13 +120,10 @@ static const Loops *loops_of(npy_intp item)
     return item == 4 ? &loops_single : &loops_double;
 }
 
-static int pack_some(void *ctx, npy_intp panel, npy_intp end)
+static void pack(void *ctx, long panel)
 {
     const Job *j = ctx;
-    for (; panel < end; panel++) {
-        loops_of(j->c->item)->pack(j, panel, j->packed + panel * ROWS * j->c->filters * j->c->item);
-    }
-    return 0;
+    loops_of(j->c->item)->pack(j, panel, j->packed + panel * ROWS * j->c->filters * j->c->item);
 }
 
 /* Adds what one tap gives to a plane, or to its phases. */
@@ -249,7 +246,7 @@ static int scatter_execute(const ThnConv *c, double cost)
     j.parts = many && c->batch < 8 ? j.blocks : 1;
     THN_POOLED char *packed = j.packed = thn_pool_alloc((size_t)(j.panels * ROWS * c->filters * c->item));
     THN_NEED(packed);
-    thn_parallel_ranges(j.panels, many ? 1 : j.panels, pack_some, &j);
+    thn_parallel_if(many, j.panels, pack, &j);
     return thn_parallel_ranges(c->batch * j.parts, many ? 1 : c->batch * j.parts, scatter_some, &j);
 }
 

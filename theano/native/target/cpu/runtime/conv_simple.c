@@ -3,68 +3,50 @@
 #include "conv.h"
 #include "plan.h"
 
-/* One pair of rows: n outputs at `top` (contiguous), elements of the image `step` apart, filters `place` bytes apart. */
+/* Adds n products to a row, or to a number; elements of each of the three operands are so many bytes apart. */
 #define ROW(NAME, T)                                                                                                       \
-    static void NAME(int direction, npy_intp n, char *top_, char *image_, npy_intp step, char *filter, npy_intp place)     \
+    static void NAME(npy_intp n, char *to, npy_intp step, const char *a, npy_intp a_step, const char *b, npy_intp b_step)  \
     {                                                                                                                      \
-        T *restrict top = (T *)top_, *restrict image = (T *)image_;                                                        \
-        if (direction == THN_CONV_WEIGHTS && place == 0) {                                                                 \
-            T sums[8] = {0};                                                                                               \
-            npy_intp i = 0;                                                                                                \
-            for (; i + 8 <= n; i += 8) {                                                                                   \
-                for (int j = 0; j < 8; j++) {                                                                              \
-                    sums[j] += top[i + j] * image[(i + j) * step];                                                         \
-                }                                                                                                          \
+        T sum = 0;                                                                                                         \
+        for (npy_intp i = 0; i < n; i++, a += a_step, b += b_step) {                                                       \
+            const T product = *(const T *)a * *(const T *)b;                                                               \
+            if (step) {                                                                                                    \
+                *(T *)(to + i * step) += product;                                                                          \
+            } else {                                                                                                       \
+                sum += product;                                                                                            \
             }                                                                                                              \
-            for (; i < n; i++) {                                                                                           \
-                sums[0] += top[i] * image[i * step];                                                                       \
-            }                                                                                                              \
-            *(T *)filter += ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));     \
-        } else if (direction == THN_CONV_WEIGHTS) {                                                                        \
-            for (npy_intp i = 0; i < n; i++, filter += place) {                                                            \
-                *(T *)filter += top[i] * image[i * step];                                                                  \
-            }                                                                                                              \
-        } else {                                                                                                           \
-            const int inputs = direction == THN_CONV_INPUTS;                                                               \
-            const npy_intp step_to = inputs ? step : 1, step_from = inputs ? 1 : step;                                     \
-            T *restrict to = inputs ? image : top, *restrict from = inputs ? top : image;                                  \
-            const T w = *(T *)filter;                                                                                      \
-            for (npy_intp i = 0; place == 0 && step == 1 && i < n; i++) {                                                  \
-                to[i] += from[i] * w;                                                                                      \
-            }                                                                                                              \
-            for (npy_intp i = 0; (place || step > 1) && i < n; i++, filter += place) {                                     \
-                to[i * step_to] += from[i * step_from] * *(T *)filter;                                                     \
-            }                                                                                                              \
+        }                                                                                                                  \
+        if (!step) {                                                                                                       \
+            *(T *)to += sum;                                                                                               \
         }                                                                                                                  \
     }
 ROW(row_single, float)
 ROW(row_double, double)
 
+enum { TOP, IMAGE, FILTER };
+
 /* All products of one plane of an image with one plane of top and one plane of filters. */
 static void plane(const ThnConv *c, char *image, char *filter, char *top)
 {
-    npy_intp z0, z1, y0, y1, x0, x1;
-    for (npy_intp kz = 0; kz < c->kernel[0]; kz++) {
-        thn_conv_inside(c, 0, kz, &z0, &z1);
-        for (npy_intp ky = 0; ky < c->kernel[1]; ky++) {
-            thn_conv_inside(c, 1, ky, &y0, &y1);
-            for (npy_intp kx = 0; kx < c->kernel[2]; kx++) {
-                thn_conv_inside(c, 2, kx, &x0, &x1);
-                char *w = filter + kz * c->filter_strides[2] + ky * c->filter_strides[3] + kx * c->filter_strides[4];
-                if (x0 == x1) {
-                    continue;
+    const int made = c->direction == THN_CONV_FORWARD ? TOP : c->direction == THN_CONV_INPUTS ? IMAGE : FILTER;
+    const int a = (made + 1) % 3, b = (made + 2) % 3;
+    const npy_intp steps[3] = {c->item, c->stride[2] * c->item, c->place_strides[2]}, *n = c->kernel;
+    for (npy_intp tap = 0; tap < thn_conv_size(n); tap++) {
+        const npy_intp k[] = {tap / n[2] / n[1], tap / n[2] % n[1], tap % n[2]};
+        npy_intp first[THN_CONV_DIMS], end[THN_CONV_DIMS];
+        for (int d = 0; d < THN_CONV_DIMS; d++) {
+            thn_conv_inside(c, d, k[d], &first[d], &end[d]);
+        }
+        for (npy_intp z = first[0]; z < end[0]; z++) {
+            for (npy_intp y = first[1]; y < end[1] && first[2] < end[2]; y++) {
+                const npy_intp place[] = {z, y, first[2]};
+                char *at[] = {[TOP] = top, [IMAGE] = image, [FILTER] = filter};
+                for (int d = 0; d < THN_CONV_DIMS; d++) {
+                    at[TOP] += place[d] * c->top_strides[2 + d];
+                    at[IMAGE] += (place[d] * c->stride[d] + k[d] * c->dilation[d] - c->low[d]) * c->image_strides[2 + d];
+                    at[FILTER] += k[d] * c->filter_strides[2 + d] + place[d] * c->place_strides[d];
                 }
-                for (npy_intp z = z0; z < z1; z++) {
-                    for (npy_intp y = y0; y < y1; y++) {
-                        char *t = top + z * c->top_strides[2] + y * c->top_strides[3] + x0 * c->item;
-                        char *i = image + (z * c->stride[0] + kz * c->dilation[0] - c->low[0]) * c->image_strides[2] +
-                                  (y * c->stride[1] + ky * c->dilation[1] - c->low[1]) * c->image_strides[3] +
-                                  (x0 * c->stride[2] + kx * c->dilation[2] - c->low[2]) * c->item;
-                        char *v = w + z * c->place_strides[0] + y * c->place_strides[1] + x0 * c->place_strides[2];
-                        (c->item == 4 ? row_single : row_double)(c->direction, x1 - x0, t, i, c->stride[2], v,
-                                                                 c->place_strides[2]);
-                    }
-                }
+                (c->item == 4 ? row_single : row_double)(end[2] - first[2], at[made], steps[made], at[a], steps[a], at[b], steps[b]);
             }
         }
     }

@@ -26,13 +26,10 @@ static int compute_some(void *ctx, npy_intp task, npy_intp end)
     return 0;
 }
 
-static int gather_some(void *ctx, npy_intp task, npy_intp end)
+static void gather(void *ctx, long task)
 {
     const ThnWeightsJob *j = ctx;
-    for (; task < end; task++) {
-        j->kernels->gather(j, task / j->spans / j->units, task / j->spans % j->units, task % j->spans);
-    }
-    return 0;
+    j->kernels->gather(j, task / j->spans / j->units, task / j->spans % j->units, task % j->spans);
 }
 
 /* Where there is one tap, which reads each pixel once, images and gradient of the output may change places. The operand of the
@@ -110,7 +107,8 @@ static int weights_execute(const ThnConv *given, double cost)
     THN_NEED(sums && places);
     j.places = places;
     THN_TRY(thn_parallel_ranges(j.parts * tasks, 1, compute_some, &j));
-    return thn_parallel_ranges(tasks, 1, gather_some, &j);
+    thn_parallel(tasks, gather, &j);
+    return 0;
 }
 
 const ThnConvAlgorithm thn_conv_weights = {"weights", 0, 0, weights_cost, weights_execute};

@@ -83,20 +83,16 @@ static void cut(Job *j)
     j->products_size = (size_t)(j->points * j->product_apart * j->item);
 }
 
-/* Transforms panels of filters. */
-static int filter_some(void *ctx, npy_intp panel, npy_intp end)
+/* Transforms a panel of filters. */
+static void transform_filters(void *ctx, long panel)
 {
     const Job *j = ctx;
     const ThnConv *c = j->c;
-    const npy_intp *s = c->filter_strides;
-    for (; panel < end; panel++) {
-        const npy_intp first = panel * THN_WINOGRAD_ROWS, n = thn_least(c->filters - first, THN_WINOGRAD_ROWS);
-        char *to = j->transformed + panel * j->filter_panel * j->item;
-        for (npy_intp ch = 0; ch < c->channels; ch++, to += THN_WINOGRAD_ROWS * j->item) {
-            j->k->filter(n, c->at.filters + first * s[0] + ch * s[1], s, to, j->filter_apart);
-        }
+    const npy_intp *s = c->filter_strides, first = panel * THN_WINOGRAD_ROWS, n = thn_least(c->filters - first, THN_WINOGRAD_ROWS);
+    char *to = j->transformed + panel * j->filter_panel * j->item;
+    for (npy_intp ch = 0; ch < c->channels; ch++, to += THN_WINOGRAD_ROWS * j->item) {
+        j->k->filter(n, c->at.filters + first * s[0] + ch * s[1], s, to, j->filter_apart);
     }
-    return 0;
 }
 
 /* Where the tiles of a block begin in padded rows, which are made for each run of rows of tiles in one image. */
@@ -273,7 +269,7 @@ static int winograd_execute(const ThnConv *c, double cost)
     const npy_intp panels = (c->filters + THN_WINOGRAD_ROWS - 1) / THN_WINOGRAD_ROWS;
     THN_POOLED char *transformed = j.transformed = thn_pool_alloc((size_t)((j.points * j.filter_apart + 8) * j.item));
     THN_NEED(transformed);
-    thn_parallel_ranges(panels, many ? 1 : panels, filter_some, &j);
+    thn_parallel_if(many, panels, transform_filters, &j);
     if (!many || j.blocks > 1) {
         return thn_parallel_ranges(j.blocks, many ? 1 : j.blocks, block_some, &j);
     }

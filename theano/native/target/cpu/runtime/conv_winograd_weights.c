@@ -88,44 +88,38 @@ static int transform_some(void *ctx, npy_intp panel, npy_intp end)
     return 0;
 }
 
-static int multiply_some(void *ctx, npy_intp point, npy_intp end)
+static void multiply(void *ctx, long point)
 {
     const Job *j = ctx;
     const npy_intp panel = j->k->panel, item = j->c->item, tiles = j->block * j->across;
-    for (; point < end; point++) {
-        const char *a = j->top_points + point * j->top_apart * item, *b = j->image_points + point * j->image_apart * item;
-        char *sums = j->sums + point * j->sum_apart * item;
-        for (npy_intp p = 0; p < j->channel_panels; p++) {
-            for (npy_intp f = 0; f < j->filter_panels; f++) {
-                j->k->multiply(j->depth, a + f * j->filter_panel * item, b + p * panel * tiles * item,
-                               sums + (f * j->channel_panels + p) * THN_WINOGRAD_ROWS * panel * item, panel, j->row > 0);
-            }
+    const char *a = j->top_points + point * j->top_apart * item, *b = j->image_points + point * j->image_apart * item;
+    char *sums = j->sums + point * j->sum_apart * item;
+    for (npy_intp p = 0; p < j->channel_panels; p++) {
+        for (npy_intp f = 0; f < j->filter_panels; f++) {
+            j->k->multiply(j->depth, a + f * j->filter_panel * item, b + p * panel * tiles * item,
+                           sums + (f * j->channel_panels + p) * THN_WINOGRAD_ROWS * panel * item, panel, j->row > 0);
         }
     }
-    return 0;
 }
 
-/* Taps of some filters. */
-static int taps_some(void *ctx, npy_intp f, npy_intp end)
+/* Taps of a filter. */
+static void make_taps(void *ctx, long f)
 {
     const Job *j = ctx;
     const ThnConv *c = j->c;
     const npy_intp panel = j->k->panel, item = c->item, *s = c->filter_strides;
     double taps[9 * THN_WINOGRAD_MOST_COLUMNS] __attribute__((aligned(64)));
-    for (; f < end; f++) {
-        for (npy_intp p = 0; p < j->channel_panels; p++) {
-            const npy_intp n = thn_least(c->channels - p * panel, panel), filter_panel = f / THN_WINOGRAD_ROWS;
-            const npy_intp row = (filter_panel * j->channel_panels + p) * THN_WINOGRAD_ROWS + f % THN_WINOGRAD_ROWS;
-            j->k->taps(j->sums + row * panel * item, j->sum_apart, taps);
-            for (npy_intp l = 0; l < n; l++) {
-                char *to = c->at.filters + f * s[0] + (p * panel + l) * s[1];
-                for (int i = 0; i < 9; i++) {
-                    thn_copy_real(item, to + i / 3 * s[3] + i % 3 * s[4], (const char *)taps + (i * panel + l) * item);
-                }
+    for (npy_intp p = 0; p < j->channel_panels; p++) {
+        const npy_intp n = thn_least(c->channels - p * panel, panel), filter_panel = f / THN_WINOGRAD_ROWS;
+        const npy_intp row = (filter_panel * j->channel_panels + p) * THN_WINOGRAD_ROWS + f % THN_WINOGRAD_ROWS;
+        j->k->taps(j->sums + row * panel * item, j->sum_apart, taps);
+        for (npy_intp l = 0; l < n; l++) {
+            char *to = c->at.filters + f * s[0] + (p * panel + l) * s[1];
+            for (int i = 0; i < 9; i++) {
+                thn_copy_real(item, to + i / 3 * s[3] + i % 3 * s[4], (const char *)taps + (i * panel + l) * item);
             }
         }
     }
-    return 0;
 }
 
 int thn_winograd_weights(const ThnConv *c, int many_threads)
@@ -140,9 +134,10 @@ int thn_winograd_weights(const ThnConv *c, int many_threads)
     for (; j.row < j.rows; j.row += j.block) {
         j.depth = thn_least(j.rows - j.row, j.block) * j.across;
         THN_TRY(thn_parallel_ranges(panels, many_threads ? 1 : panels, transform_some, &j));
-        thn_parallel_ranges(POINTS, many_threads ? 1 : POINTS, multiply_some, &j);
+        thn_parallel_if(many_threads, POINTS, multiply, &j);
     }
-    return thn_parallel_ranges(c->filters, many_threads ? THN_WINOGRAD_ROWS : c->filters, taps_some, &j);
+    thn_parallel_if(many_threads, c->filters, make_taps, &j);
+    return 0;
 }
 
 double thn_winograd_weights_cost(const ThnConv *c)
