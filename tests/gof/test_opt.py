@@ -781,6 +781,66 @@ def test_equilibrium_keeps_the_value_and_leaves_nothing_to_do(steps, ignore_newt
     assert new == pytest.approx(old, rel=1e-9, nan_ok=True)
 
 
+def _moves(op, moved):
+    """A rewrite that lets nodes of an Op stay with what `moved` says for their inputs."""
+    from theano.gof.rewriting.local import NewInputs
+
+    class Moves(LocalOptimizer):
+        def tracks(self):
+            return [op]
+
+        def transform(self, node):
+            found = moved(*node.inputs)
+            return found and [op(*found)]
+
+        def change(self, node):
+            found = moved(*node.inputs)
+            return found and NewInputs(found)
+
+    return Moves()
+
+
+@pytest.fixture
+def looks_once(monkeypatch):
+    """Nodes are looked at again only when something near them has changed, as in large graphs."""
+    monkeypatch.setattr("theano.gof.rewriting.equilibrium._VERIFY_LIMIT", 0)
+
+
+def test_a_node_that_got_other_inputs_and_goes_wakes_those_that_stay(looks_once):
+    import theano.tensor as T
+
+    @local_optimizer([T.sqr])
+    def drop(node):
+        v = node.inputs[0].owner.inputs[0]
+        return [v] if v.owner is None else False
+
+    @local_optimizer([T.sin])
+    def alone(node):
+        return [T.cos(node.inputs[0])] if len(node.inputs[0].clients) == 1 else False
+
+    x, y = T.dvectors("xy")
+    e = T.exp(x)
+    fgraph = graph([x, y], T.sin(e), T.sqr(T.add(e, y)))
+    swap = _moves(T.add, lambda a, b: [b, a] if b.owner is None else False)
+    EquilibriumOptimizer([swap, drop, alone], max_use_ratio=10).optimize(fgraph)
+    assert [node.op for node in fgraph.toposort()] == [T.exp, T.cos]
+
+
+def test_what_a_node_has_less_often_is_looked_at_again(looks_once):
+    import theano.tensor as T
+
+    @local_optimizer([T.exp])
+    def alone(node):
+        return [T.cos(node.inputs[0])] if len(node.outputs[0].clients) == 1 else False
+
+    x, y = T.dvectors("xy")
+    e = T.exp(x)
+    fgraph = graph([x, y], T.add(e, e, y))
+    once = _moves(T.add, lambda a, *rest: rest if a is rest[0] else False)
+    EquilibriumOptimizer([once, alone], max_use_ratio=10).optimize(fgraph)
+    assert [node.op for node in fgraph.toposort()] == [T.cos, T.add]
+
+
 def test_merging_never_makes_a_condition_depend_on_itself():
     import theano.tensor as T
     from theano.gof import FunctionGraph

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TextIO
@@ -49,8 +50,8 @@ class _Worklist(toolbox.Feature):
         self.rank: dict[Any, int] = {}
         self.current = _END
         self.ignore_newtrees = ignore_newtrees
-        # The node that is about to get other inputs, and these.
-        self.moved: tuple[Any, Sequence[Any]] = (None, ())
+        # The node that is about to get other inputs, and what it has less often then.
+        self.moved: tuple[Any, Iterable[Any]] = (None, ())
         self.serial = 0
         self.pushed = 0
         self.nb_imported = 0
@@ -183,14 +184,18 @@ class _Worklist(toolbox.Feature):
         self.dirty.pop(node, None)
         self.pending.pop(node, None)
         self.rank.pop(node, None)
-        moved, kept = self.moved
-        for var in node.inputs:
-            # What a node keeps, or has in another place, has lost no client.
-            if moved is not node or var not in kept:
-                self._lost_client(var, node)
+        moved, lost = self.moved
+        if moved is node:
+            # It comes back at once; when it is pruned the next time, it is gone.
+            self.moved = (None, ())
+        else:
+            lost = node.inputs
+        for var in lost:
+            self._lost_client(var, node)
 
     def on_put_inputs(self, fgraph, node, inputs, reason) -> None:
-        self.moved = (node, inputs)
+        # What a node keeps, or has in another place, has lost no client.
+        self.moved = (node, Counter(node.inputs) - Counter(inputs))
 
     def on_change_input(self, fgraph, node, i, r, new_r, reason) -> None:
         if node != "output":
