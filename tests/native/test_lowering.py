@@ -36,6 +36,13 @@ def assert_agrees(build, *args):
             np.testing.assert_allclose(found, value, rtol=1e-5, atol=1e-8, err_msg=name)
 
 
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_a_sum_of_complex_numbers_over_no_axis_can_be_real(shape):
+    x = T.TensorType("complex128", (False,) * len(shape))("x")
+    total = theano.function([x], T.sum(x, axis=(), dtype="float64"), mode=NATIVE["plain"])
+    np.testing.assert_array_equal(total(np.full(shape, 1 + 2j)), np.ones(shape))
+
+
 def test_a_late_update_reads_before_the_head_overwrites():
     def build(mode):
         x, state = T.dmatrix(), theano.shared(np.ones((3, 3)))

@@ -11,7 +11,6 @@ from theano.native import instructions as vm
 from theano.native.lowering.special import lower_special
 from theano.native.optimize.rows import Stored, kernel_of
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowers
-from theano.tensor.basic import cast
 from theano.tensor.elemwise import All, Any, CAReduce, CAReduceDtype, Elemwise, MaxOrMinusInfinity, Prod, Sum
 
 
@@ -74,7 +73,9 @@ def _lower_wide(builder: ProgramBuilder, node: Apply, most: int) -> None:
 def lower_careduce(builder: ProgramBuilder, node: Apply) -> None:
     """A reduction, in one pass."""
     if not reduced_axes(node):
-        builder.emit_expressions(node, node.inputs, [cast(node.inputs[0], node.outputs[0].type.dtype)])
+        # Of complex numbers, `tensor.cast` would refuse the real part.
+        convert = Elemwise(scalar.Cast(scalar.get_scalar_type(node.outputs[0].type.dtype)))
+        builder.emit_expressions(node, node.inputs, [convert(node.inputs[0])])
         return
     if node.inputs[0].type.dtype.startswith("complex") and type(node.op.scalar_op) in (scalar.Maximum, scalar.Minimum):
         builder.emit_for(node, vm.ComplexExtremum(type(node.op.scalar_op) is scalar.Minimum, tuple(reduced_axes(node))))
