@@ -494,6 +494,14 @@ def picking(at="at"):
     return ir.Kernel(1, 1, inputs, (ir.Output(float64, (0, 1)),), stages, row_loads=(ir.Load("at", 1),))
 
 
+def test_a_stage_that_only_picks_has_no_loop():
+    (p,) = f8("p")
+    stage = ir.Stage(row=(let("r", p + 1),), picks=(ir.Pick(ir.Load("p", 0), "at"),), row_stores=(ir.Store(0, "r"),))
+    inputs = (ir.Operand("float64", (False, False)), ir.Operand("int64", (False, True), (0, -1), 1))
+    kernel = ir.Kernel(1, 1, inputs, (ir.Output("float64", (0,)),), (stage,), row_loads=(ir.Load("at", 1),))
+    assert "< n0; i++" not in kernel_source([kernel])
+
+
 @SETTINGS
 @given(data=st.data())
 def test_single_elements_of_rows_of_any_layout(data):

@@ -369,7 +369,9 @@ class _Printer:
     def _loop(self, stage: _Stage, start: str) -> None:
         """The loop over n0 elements of a stage; leaves results of reductions in their names."""
         if not stage.reduces:
-            self._plain_loop(stage, start)
+            # What a stage picks needs no loop: compilers do not remove an empty one.
+            if stage.body or stage.stores:
+                self._plain_loop(stage, start)
             return
         self._results(stage)
         lanes = self._lanes(stage)
