@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 import theano
 import theano.tensor as T
+from theano.gof import engine
 from theano.ifelse import ifelse
 
 EXAMPLES = 1000 if os.environ.get("THEANO_NIGHTLY") else 15
@@ -41,6 +42,21 @@ def test_a_sum_of_complex_numbers_over_no_axis_can_be_real(shape):
     x = T.TensorType("complex128", (False,) * len(shape))("x")
     total = theano.function([x], T.sum(x, axis=(), dtype="float64"), mode=NATIVE["plain"])
     np.testing.assert_array_equal(total(np.full(shape, 1 + 2j)), np.ones(shape))
+
+
+@pytest.mark.parametrize("make", [T.extra_ops.Unique(True), lambda x: T.nlinalg.pinv(T.outer(x, x)), T.extra_ops.diff])
+def test_a_node_that_is_lowered_as_expressions_is_native_on_its_own_too(make, monkeypatch):
+    x = T.dvector("x")
+    results = make(x)
+    node = (results if isinstance(results, list) else [results])[0].owner
+    value = np.array([3.0, 1.0, 3.0]) if node.inputs[0] is x else np.ones((2, 2))
+    expected = [[None] for _ in node.outputs]
+    node.op.perform(node, [value], expected)
+    monkeypatch.delattr(type(node.op), "perform")
+    storage_map = {v: [value] for v in node.inputs} | {v: [None] for v in node.outputs}
+    engine.current.node_thunk(node, storage_map, {v: [True] for v in storage_map})()
+    for v, (right,) in zip(node.outputs, expected, strict=True):
+        np.testing.assert_allclose(storage_map[v][0], right)
 
 
 def test_a_late_update_reads_before_the_head_overwrites():

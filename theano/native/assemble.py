@@ -332,7 +332,9 @@ def _native_node_thunk(node: Apply, ins: list[Any], outs: list[Any]) -> Any:
         return None
     if not builder.instrs:
         return None
-    if any(v.owner is not node and v not in variables and not isinstance(v, Constant) for v in builder.of_variable):
+    made = {cell for instr in builder.instrs for cell in instr.outs}
+    given = {*variables, *node.outputs}
+    if any(v not in given and not isinstance(v, Constant) and cell not in made for v, cell in builder.of_variable.items()):
         # The form of the node looks through an input, such as a slice, to what that was made of.
         return None
     storages = dict(zip(node.inputs, ins, strict=True))
