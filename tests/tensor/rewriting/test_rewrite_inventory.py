@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+import io
+import re
 from pathlib import Path
 
 import pytest
 from rewrite_cases import all_cases, registered
 from whole_graph_rewrites import WHOLE_GRAPH
+
+import theano
 
 ROOT = Path(__file__).parents[3]
 
@@ -32,3 +36,11 @@ def test_what_is_named_for_whole_graph_rewrites_exists(name, where):
         tree = ast.parse((ROOT / path).read_text())
         assert found.startswith(("test_", "Test"))
         assert found in {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}, test
+
+
+def test_the_summary_tells_the_names_of_what_works_in_place():
+    stream = io.StringIO()
+    theano.compile.mode.optdb.query(theano.gof.Query(include=["fast_run"])).print_summary(stream)
+    of_functions = set(re.findall(r"<function (\S+)", stream.getvalue()))
+    assert of_functions >= {"local_inplace_gemv", "local_inplace_ger"}
+    assert of_functions >= {"local_inplace_setsubtensor", "local_inplace_AdvancedIncSubtensor1"}

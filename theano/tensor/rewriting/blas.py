@@ -480,14 +480,13 @@ def local_inplace_gemm(node: Any) -> Any:
 
 
 def _in_place(name: str, op: Any, overwriting: Any) -> Any:
-    @local_optimizer([op], inplace=True)
     def overwrite(node: Any) -> Any:
         """``op(z, x, y) -> op{inplace}(z, x, y)``"""
         z, *rest = node.inputs
         return False if node.op != op or z in rest else exact_replacement(node, overwriting(_fresh(z), *rest))
 
-    overwrite.__name__ = name
-    return overwrite
+    overwrite.__name__ = overwrite.__qualname__ = name
+    return local_optimizer([op], inplace=True)(overwrite)
 
 
 local_inplace_gemv = _in_place("local_inplace_gemv", gemv_no_inplace, gemv_inplace)

@@ -642,15 +642,15 @@ optdb["pre_local_IncSubtensor_serialize"].name = "pre_local_IncSubtensor_seriali
 
 
 def _in_place(op_class: Any, name: str, *tags: str) -> Any:
-    @local_optimizer([op_class], inplace=True)
     def overwrite(node: Any) -> Any:
         """``op(x, y, i) -> op{inplace}(x, y, i)``"""
         return False if node.op.inplace else exact_replacement(node, changed(node.op, inplace=True)(*node.inputs))
 
-    optimizer = TopoOptimizer(overwrite, failure_callback=TopoOptimizer.warn_inplace)
+    overwrite.__name__ = overwrite.__qualname__ = (*tags, name)[0]
+    in_place = local_optimizer([op_class], inplace=True)(overwrite)
+    optimizer = TopoOptimizer(in_place, failure_callback=TopoOptimizer.warn_inplace)
     optdb.register(name, optimizer, 60, "fast_run", "inplace", *tags, "inplace_setsubtensor")
-    overwrite.__name__ = (*tags, name)[0]
-    return overwrite
+    return in_place
 
 
 local_inplace_setsubtensor = _in_place(IncSubtensor, "local_inplace_setsubtensor")
