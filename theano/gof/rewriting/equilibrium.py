@@ -194,8 +194,10 @@ class _Worklist(toolbox.Feature):
             self._lost_client(var, node)
 
     def on_put_inputs(self, fgraph, node, inputs, reason) -> None:
-        # What a node keeps, or has in another place, has lost no client.
-        self.moved = (node, Counter(node.inputs) - Counter(inputs))
+        # What a node keeps, or has in another place, has lost no client; what it has twice may be there less often.
+        old, kept = node.inputs, set(inputs)
+        lost = [var for var in old if var not in kept] if len(set(old)) == len(old) else Counter(old) - Counter(inputs)
+        self.moved = (node, lost)
 
     def on_change_input(self, fgraph, node, i, r, new_r, reason) -> None:
         if node != "output":
