@@ -272,6 +272,14 @@ class TestDefinition:
                     runtime.conv_prefer(algorithm)
                     assert np.array_equal(np.isnan(conv.run(direction)), np.isnan(conv.expected(direction)))
 
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_nan_of_a_narrow_plane_does_not_meet_zeros_below_the_other_one(self, direction, dtype):
+        runtime.conv_prefer("depth")
+        for row in range(5):
+            conv = Conv((5, 5), (3, 3), batch=3, channels=4, filters=4, groups=4)
+            (conv.top if direction == "inputs" else conv.images)[1, 2, row % 3 if direction == "inputs" else row, 2] = np.nan
+            assert np.array_equal(np.isnan(conv.run(direction, dtype)), np.isnan(conv.expected(direction)))
+
 
 class TestErrors:
     def test_channels_must_match(self):

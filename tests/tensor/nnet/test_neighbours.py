@@ -130,3 +130,28 @@ def test_lengths_beyond_all_memory_are_errors(shape, step, mode):
     f = theano.function([x, *lengths], images2neibs(x, *lengths, mode))
     with pytest.raises((ValueError, TypeError, MemoryError)):
         f(np.ones((1, 1, 4, 4)), [shape, shape], [step, step])
+
+
+@pytest.mark.parametrize("mode", ["valid", "ignore_borders", "wrap_centered", "half", "full"])
+@pytest.mark.parametrize("dtype", ["int8", "float32", "complex128"])
+def test_few_windows_of_large_images(mode, dtype):
+    """They are those that begin at such places among all windows."""
+    images = theano.tensor.TensorType(dtype, (False,) * 4)()
+    shape, step = theano.tensor.lvectors(2)
+    f = theano.function([images, shape, step], images2neibs(images, shape, step, mode=mode))
+    values = np.random.default_rng(0).integers(1, 100, (2, 3, 13, 15)).astype(dtype)
+    for length in ((3, 3), (5, 1), (1, 7)):
+        all_windows = f(values, length, (1, 1))
+        around = {"half": 1, "full": 2}.get(mode, 0)
+        count = [n if mode == "wrap_centered" else n + around * (k - 1) - k + 1 for n, k in zip((13, 15), length)]
+        steps = [max(n - 1, 1) if mode not in ("wrap_centered", "ignore_borders") else 6 for n in count]
+        chosen = all_windows.reshape(2, 3, *count, -1)[:, :, :: steps[0], :: steps[1]]
+        for layout in (values, np.asfortranarray(values), values[..., ::-1].copy()[..., ::-1]):
+            assert np.array_equal(f(layout, length, steps), chosen.reshape(-1, chosen.shape[-1]))
+
+
+def test_windows_of_a_repeated_pixel_take_no_copy_of_the_image():
+    images = theano.tensor.ftensor4()
+    f = theano.function([images], images2neibs(images, (2, 2), (1 << 21, 1 << 21), mode="ignore_borders"))
+    repeated = np.broadcast_to(np.float32(3), (1, 1, 1 << 22, 1 << 22))
+    assert np.array_equal(f(repeated), np.full((4, 4), 3, "float32"))

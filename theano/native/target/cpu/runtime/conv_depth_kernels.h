@@ -309,7 +309,9 @@ TARGET static void NAME(narrow_dots_3)(const Row *s, const char *plane, char *ot
                 V v[3];
                 EACH(kx, taps) v[kx] = LOAD_IF(row + kx, edge->masks[kx]);
                 EACH(ky, taps) {
-                    EACH(kx, taps) sums[ky * taps + kx] += t[ky] * v[kx];
+                    if (y - ky >= first && y - ky < last) { /* zeros that are no row of top do not meet what is no number */
+                        EACH(kx, taps) sums[ky * taps + kx] += t[ky] * v[kx];
+                    }
                 }
             }
             row = (const T *)((const char *)row + s->in_row);

@@ -3,22 +3,42 @@
 #include "conv.h"
 #include "plan.h"
 
-/* Adds n products to a row, or to a number; elements of each of the three operands are so many bytes apart. */
-#define ROW(NAME, T)                                                                                                       \
-    static void NAME(npy_intp n, char *to, npy_intp step, const char *a, npy_intp a_step, const char *b, npy_intp b_step)  \
-    {                                                                                                                      \
-        T sum = 0;                                                                                                         \
-        for (npy_intp i = 0; i < n; i++, a += a_step, b += b_step) {                                                       \
-            const T product = *(const T *)a * *(const T *)b;                                                               \
-            if (step) {                                                                                                    \
-                *(T *)(to + i * step) += product;                                                                          \
-            } else {                                                                                                       \
-                sum += product;                                                                                            \
-            }                                                                                                              \
-        }                                                                                                                  \
-        if (!step) {                                                                                                       \
-            *(T *)to += sum;                                                                                               \
-        }                                                                                                                  \
+/* Adds n products to a row, or to a number; elements of each of the three operands are so many bytes apart. Most rows are dense: they
+ * get a number times a row, or a number gets eight sums of products, which the compiler makes vectors of. */
+#define ROW(NAME, T)                                                                                                   \
+    __attribute__((always_inline)) static inline T NAME##_sum(npy_intp n, const T *a, const T *b, npy_intp apart)      \
+    {                                                                                                                  \
+        T sums[8] = {0};                                                                                               \
+        npy_intp i = 0;                                                                                                \
+        for (; i + 8 <= n; i += 8) {                                                                                   \
+            for (int j = 0; j < 8; j++) {                                                                              \
+                sums[j] += a[i + j] * b[(i + j) * apart];                                                              \
+            }                                                                                                          \
+        }                                                                                                              \
+        for (; i < n; i++) {                                                                                           \
+            sums[0] += a[i] * b[i * apart];                                                                            \
+        }                                                                                                              \
+        return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));              \
+    }                                                                                                                  \
+    static void NAME(npy_intp n, char *to, npy_intp step, const char *a, npy_intp a_step, const char *b, npy_intp b_step)\
+    {                                                                                                                  \
+        const npy_intp item = (npy_intp)sizeof(T);                                                                     \
+        const T *x = (const T *)a, *y = (const T *)b;                                                                  \
+        if (step == 0 && a_step == item && b_step == item) {                                                           \
+            *(T *)to += NAME##_sum(n, x, y, 1);                                                                        \
+        } else if (step == 0 && a_step == item && b_step % item == 0) {                                                \
+            *(T *)to += NAME##_sum(n, x, y, b_step / item);                                                            \
+        } else if (step == item && a_step + b_step == item && (a_step == 0 || b_step == 0)) {                          \
+            const T number = b_step == 0 ? *y : *x, *restrict row = b_step == 0 ? x : y;                               \
+            T *restrict sums = (T *)to;                                                                                \
+            for (npy_intp i = 0; i < n; i++) {                                                                         \
+                sums[i] += row[i] * number;                                                                            \
+            }                                                                                                          \
+        } else {                                                                                                       \
+            for (npy_intp i = 0; i < n; i++, to += step, a += a_step, b += b_step) {                                   \
+                *(T *)to += *(const T *)a * *(const T *)b;                                                             \
+            }                                                                                                          \
+        }                                                                                                              \
     }
 ROW(row_single, float)
 ROW(row_double, double)

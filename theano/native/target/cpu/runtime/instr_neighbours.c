@@ -15,6 +15,7 @@ typedef struct {
     int wrapped;
     const ThnCell *images;  /* read, or written to */
     char *lines;            /* room for dense images with what is around them; NULL: they are read where they are */
+    int apart;              /* windows hold fewer pixels than there are: each is read by itself */
     char *neighbours;       /* (image, window row, window column, row, column) */
     npy_intp units, per_task;
 } Job;
@@ -136,6 +137,45 @@ static void gather(const char *p, npy_intp step, npy_intp count, npy_intp bytes,
     }
 }
 
+/* A row of a window that begins at such a pixel of a line, or before it. */
+static void take(const Job *j, const char *line, npy_intp start, char *to)
+{
+    const Axis *c = &j->columns;
+    const npy_intp item = j->images->itemsize, stride = j->images->strides[3];
+    for (npy_intp k = 0, n; k < c->length; k += n, to += n * item) {
+        const npy_intp left = c->length - k, at = j->wrapped ? (start + k + c->size) % c->size : start + k;
+        if (at < 0 || at >= c->size) {
+            n = at < 0 ? thn_least(-at, left) : left;
+            memset(to, 0, (size_t)(n * item));
+        } else {
+            n = thn_least(c->size - at, left);
+            thn_copy_inner((int)item)(n, to, item, line + at * stride, stride);
+        }
+    }
+}
+
+/* Rows of windows, pixels of which are read where they are. */
+static int take_some(void *ctx, npy_intp begin, npy_intp end)
+{
+    const Job *j = ctx;
+    const Axis *r = &j->rows, *c = &j->columns;
+    const npy_intp bytes = c->length * j->images->itemsize;
+    for (npy_intp unit = begin; unit < end; unit++) {
+        const char *image = image_of(j->images, unit / r->count);
+        char *out = j->neighbours + unit * c->count * r->length * bytes;
+        for (npy_intp i = 0; i < c->count * r->length; i++, out += bytes) {
+            npy_intp at = unit % r->count * r->step - r->before + i % r->length;
+            at = j->wrapped ? (at + r->size) % r->size : at;
+            if (at < 0 || at >= r->size) {
+                memset(out, 0, (size_t)bytes);
+            } else {
+                take(j, image + at * j->images->strides[2], i / r->length * c->step - c->before, out);
+            }
+        }
+    }
+    return 0;
+}
+
 /* Rows of windows. */
 static int gather_some(void *ctx, npy_intp begin, npy_intp end)
 {
@@ -222,8 +262,10 @@ static int neighbours_prepare(ThnFrame *f, const ThnInstr *ins)
                 PyExc_MemoryError, "Images2Neibs: too many windows");
     THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), dims));
     const int in_place = !j.rows.before && !j.columns.before && (x->strides[3] == x->itemsize || x->dims[3] < 2);
+    const double all = (double)padded(&j.rows) * (double)padded(&j.columns);
+    j.apart = !in_place && (double)j.rows.count * (double)j.columns.count * (double)dims[1] < all;
     return keep(f, ins, &j, (double)(j.columns.count * dims[1]),
-                in_place ? 0 : x->dims[0] * x->dims[1] * padded(&j.rows) * padded(&j.columns) * x->itemsize);
+                in_place || j.apart ? 0 : x->dims[0] * x->dims[1] * padded(&j.rows) * padded(&j.columns) * x->itemsize);
 }
 
 static int neighbours_execute(ThnFrame *f, const ThnInstr *ins)
@@ -234,7 +276,7 @@ static int neighbours_execute(ThnFrame *f, const ThnInstr *ins)
     if (j->lines) {
         thn_parallel_ranges(j->images->dims[0] * j->images->dims[1] * padded(&j->rows), PART / (padded(&j->columns) + 1) + 1, pad_some, j);
     }
-    thn_parallel_ranges(j->units, j->per_task, gather_some, j);
+    thn_parallel_ranges(j->units, j->per_task, j->apart ? take_some : gather_some, j);
     return 0;
 }
 
