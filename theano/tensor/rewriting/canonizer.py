@@ -439,13 +439,15 @@ class AlgebraicCanonizer(LocalOptimizer):
         """Whether a look at the inputs is enough to see that nothing changes; most nodes are like that."""
         role, roles = self._role(node.op), self._roles
         stripped = []
-        for inner in node.inputs:
-            below = inner.owner
+        for given in node.inputs:
+            inner, below = given, given.owner
             if below is not None and type(below.op) is not Elemwise:
-                inner = _strip(inner)
+                inner = _strip(given)
                 below = inner.owner
-            if below is not None and (roles.get(id(below.op)) or self._find_role(below.op))[0]:
-                return False
+            if below is not None and (inside := (roles.get(id(below.op)) or self._find_role(below.op))[0]):
+                # What others use too stays whole, in a sum of sums and a product of products.
+                if role != _MAIN or inside != _MAIN or len(inner.clients) < 2 or inner is not given:
+                    return False
             stripped.append(inner)
         top = stripped[0]
         if role == _MAIN:

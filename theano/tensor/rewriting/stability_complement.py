@@ -182,19 +182,19 @@ _SIGMOID, _TANH = (type(op.scalar_op) for op in (sigmoid, T.tanh))
 _FUNCTION_CLASSES = frozenset((_SIGMOID, _TANH))
 
 
-def _near_function(inputs: list[Any], counts: Any, depth: int = 3) -> bool:
-    """Whether a sigmoid or a hyperbolic tangent that `counts` is among the factors of `inputs`; it seldom is."""
+def _near_functions(inputs: list[Any], depth: int = 3) -> list[Any]:
+    """The sigmoids and hyperbolic tangents among the factors of `inputs`; there seldom are any."""
+    found = []
     for v in inputs:
         node = v.owner
         if node is None or type(node.op) is not Elemwise:
             continue
         kind = type(node.op.scalar_op)
         if kind in _FUNCTION_CLASSES:
-            if counts(v, kind):
-                return True
-        elif depth and kind in _PRODUCT_CLASSES and _near_function(node.inputs, counts, depth - 1):
-            return True
-    return False
+            found.append(v)
+        elif depth and kind in _PRODUCT_CLASSES:
+            found += _near_functions(node.inputs, depth - 1)
+    return found
 
 
 def _are_of_one_factor(inputs: list[Any]) -> bool:
@@ -225,25 +225,21 @@ def _are_of_one_factor(inputs: list[Any]) -> bool:
 _STEPS = 16
 
 
-def _is_needed_beside(node: Any) -> Any:
-    """What says of a variable whether all that takes it goes into `node`, or into the product that alone takes that."""
+def _goes_into(v: Any, node: Any) -> bool:
+    """Whether all that takes a variable goes into `node`, or into the product that alone takes that."""
     clients = node.outputs[0].clients
     beside = clients[0][0] if len(clients) == 1 and clients[0][0] != "output" else None
-
-    def counts(v: Any, kind: type) -> bool:
-        for client, _ in v.clients:
-            for _ in range(_STEPS):
-                if client is node or client is beside:
-                    break
-                if type(client) is str or type(client.op) is not Elemwise:
-                    return False
-                takers = client.outputs[0].clients
-                if len(takers) != 1 and len({taker for taker, _ in takers}) != 1:
-                    return False
-                client = takers[0][0]
-        return True
-
-    return counts
+    for client, _ in v.clients:
+        for _ in range(_STEPS):
+            if client is node or client is beside:
+                break
+            if type(client) is str or type(client.op) is not Elemwise:
+                return False
+            takers = client.outputs[0].clients
+            if len(takers) != 1 and len({taker for taker, _ in takers}) != 1:
+                return False
+            client = takers[0][0]
+    return True
 
 
 @rewrites(
@@ -257,7 +253,7 @@ def local_complements(node: Any) -> Any:
     inputs = node.inputs
     if len(inputs) > _TERMS or dtype not in T.float_dtypes or (len(inputs) == 2 and _are_of_one_factor(inputs)):
         return False
-    if not _near_function(inputs, _is_needed_beside(node)):
+    if not any([_goes_into(v, node) for v in _near_functions(inputs)]):
         return False
     # The logarithm of a complement has a function of its own.
     if any(client != "output" and is_elemwise(client, T.log) for client, _ in node.outputs[0].clients):
@@ -275,9 +271,9 @@ def local_difference_of_sigmoids(node: Any) -> Any:
     if len(node.inputs) > _TERMS or dtype not in T.float_dtypes:
         return False
     # Of more than two terms two may cancel that have no sigmoid.
-    if len(node.inputs) == 2 and not _near_function(node.inputs, lambda v, kind: kind is _SIGMOID):
+    if len(node.inputs) == 2 and not any(type(v.owner.op.scalar_op) is _SIGMOID for v in _near_functions(node.inputs)):
         return False
-    if sum(isinstance(i, Constant) or _near_function([i], lambda v, kind: True) for i in node.inputs) < 2:
+    if sum(isinstance(i, Constant) or bool(_near_functions([i])) for i in node.inputs) < 2:
         return False
     return _summed(node, _difference_of_sigmoids)
 
