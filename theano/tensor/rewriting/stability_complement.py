@@ -253,7 +253,7 @@ def local_complements(node: Any) -> Any:
     inputs = node.inputs
     if len(inputs) > _TERMS or dtype not in T.float_dtypes or (len(inputs) == 2 and _are_of_one_factor(inputs)):
         return False
-    if not any([_goes_into(v, node) for v in _near_functions(inputs)]):
+    if not any(_goes_into(v, node) for v in _near_functions(inputs)):
         return False
     # The logarithm of a complement has a function of its own.
     if any(client != "output" and is_elemwise(client, T.log) for client, _ in node.outputs[0].clients):
