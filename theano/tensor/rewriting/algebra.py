@@ -259,7 +259,7 @@ def _terms_over(v: Any, factor: Any) -> Any:
     return T.true_div(num, product_of(rest))
 
 
-@rewrites([T.mul], "canonicalize stabilize", among_inputs=[T.add, T.sub])
+@rewrites([T.mul], "canonicalize stabilize", among_inputs=[T.add, T.sub], needs=[T.true_div])
 def local_greedy_distributor(node: Any) -> Any:
     """``a * (b / a + c) -> b + a * c``, also of several such factors
 
