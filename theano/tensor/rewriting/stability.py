@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -10,15 +9,8 @@ import numpy as np
 from theano.scalar import compound, explog
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise, MaxOrMinusInfinity, Sum
-from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import Made, P, c, d, number, once, rest, rewrite, rule, x
-from theano.tensor.rewriting.terms import (
-    argument_of,
-    as_scalar_constant,
-    replacement,
-    same_dtype,
-    signed,
-)
+from theano.tensor.rewriting.terms import argument_of, as_scalar_constant, same_dtype, signed
 
 log_cosh = Elemwise(compound.log_cosh, name="log_cosh")
 
@@ -63,34 +55,6 @@ local_log1p = rewrite(
 )
 
 
-@rewrites([T.log], "stabilize specialize")
-def local_log_add(node: Any) -> Any:
-    """``log(exp(x) + exp(y)) -> max(x, y) + log1p(exp(-|x - y|))``, also for three or four terms one after another, and
-    for more ``max + log(sum(exp(term - max)))``
-    """
-    inner = node.inputs[0].owner
-    if inner is None or inner.op != T.add:
-        return False
-    terms = [argument_of(i, T.exp) for i in inner.inputs]
-    if of_opposites(node.inputs[0], T.add) is not None:
-        return False
-    if any(t is None for t in terms) or node.outputs[0].type.dtype.startswith("complex"):
-        return False
-    # The exponentials of integers are floats; so must be what takes their place.
-    terms = [same_dtype(t, node.outputs[0]) for t in terms]
-    if len(terms) <= _PAIRWISE:
-        return replacement(node, reduce(_log_add, terms))
-    if len({t.owner.inputs[1] if t.owner and t.owner.op == T.sub else t for t in terms}) == 1:
-        # The terms are already less one common maximum.
-        return False
-    top = reduce(T.maximum, terms)
-    spread = T.log(T.add(*[T.exp(t - top) for t in terms]))
-    return replacement(node, T.switch(T.isinf(top), top, top + spread))
-
-
-_PAIRWISE = 4
-
-
 def of_opposites(v: Any, op: Any) -> Any:
     """Return `x` if `v` is ``op(exp(x), exp(-x))``, else None.
 
@@ -124,12 +88,6 @@ local_log_of_opposites = rewrite(
     rule(P.log(P.sub(P.exp(x), P.exp(-x))), P.log(P.sinh(x)) + LOG_2, "floats"),
     rule(P.log(P.sub(P.exp(-x), P.exp(x))), P.log(P.sinh(-x)) + LOG_2, "floats"),
 )
-
-
-def _log_add(x: Any, y: Any) -> Any:
-    # Equal infinities have no difference; the larger one is the result.
-    top = T.maximum(x, y)
-    return T.switch(T.eq(x, y), top + np.asarray(np.log(2), dtype=top.dtype), top + T.log1p(T.exp(-abs(x - y))))
 
 
 def largest(x: Any, axis: Any, keepdims: bool = False) -> Any:
@@ -176,25 +134,6 @@ def _less_its_max(x: Any) -> bool:
             return True
         stack.extend(node.inputs)
     return False
-
-
-@rewrites([T.log], "stabilize specialize")
-def local_log_sum_exp(node: Any) -> Any:
-    """``log(sum(exp(x), axis)) -> max(x, axis) + log(sum(exp(x - max(x, axis)), axis))``"""
-    total, order = _sum_of(node.inputs[0])
-    x = None if total is None else argument_of(total.inputs[0], T.exp)
-    if x is None or x.type.dtype not in ("float16", "float32", "float64") or _less_its_max(x):
-        return False
-    axis = total.op.axis
-    top = largest(x, axis)
-    top_kept = largest(x, axis, keepdims=True)
-    # Where the maximum is infinite it is the result, and the differences would be NaN.
-    shift = T.switch(T.isinf(top_kept), np.asarray(0, dtype=x.dtype), top_kept)
-    spread = T.log(T.sum(T.exp(x - shift), axis=axis))
-    new = T.switch(T.isinf(top), top, top + spread)
-    if order is not None:
-        new = new.dimshuffle(*order)
-    return replacement(node, new)
 
 
 local_expm1 = rewrite(

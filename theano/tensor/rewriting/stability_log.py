@@ -24,6 +24,7 @@ from theano.tensor.rewriting.terms import (
     opened,
     quotient,
     replacement,
+    same_dtype,
     split_constants,
 )
 
@@ -158,32 +159,80 @@ local_log_1_minus_half_erfc = rewrite(
 )
 
 
+#: So many terms one after another.
+_PAIRWISE = 4
+
+
+@rewrites([T.log], "stabilize specialize")
+def local_log_add(node: Any) -> Any:
+    """``log(exp(x) + exp(y)) -> max(x, y) + log1p(exp(-|x - y|))``, also for three or four terms one after another, and
+    for more ``max + log(sum(exp(term - max)))``
+    """
+    terms = [argument_of(i, T.exp) for i in _terms(node.inputs[0])]
+    if not terms or None in terms or node.outputs[0].type.dtype.startswith("complex"):
+        return False
+    if of_opposites(node.inputs[0], T.add) is not None:
+        return False
+    # The exponentials of integers are floats; so must be what takes their place.
+    terms = [same_dtype(t, node.outputs[0]) for t in terms]
+    if len(terms) <= _PAIRWISE:
+        return replacement(node, reduce(_log_add, terms))
+    if _share_a_shift(terms):
+        return False
+    _, shift, total = shifted_sum([(t, [], []) for t in terms], terms)
+    return replacement(node, shift + T.log(total))
+
+
+def _log_add(x: Any, y: Any) -> Any:
+    # Equal infinities have no difference; the larger one is the result.
+    top = T.maximum(x, y)
+    return T.switch(T.eq(x, y), top + np.asarray(np.log(2), dtype=top.dtype), top + T.log1p(T.exp(-abs(x - y))))
+
+
+def _log_of_sum(node: Any, weighted: bool) -> Any:
+    """The logarithm of a sum along axes of exponentials, that have weights or have none; None of anything else."""
+    total, order = _sum_of(node.inputs[0])
+    found = None if total is None else weighted_exponential(total.inputs[0])
+    if found is None or bool(found[1] or found[2]) != weighted or found[0].type.dtype != node.outputs[0].type.dtype:
+        return None
+    if _less_its_max(found[0]):
+        return None
+    inside, _, shifted = shifted_along(found, total.inputs[0], total.op.axis)
+    new = finite(largest(inside, total.op.axis)) + T.log(shifted)
+    return new if order is None else new.dimshuffle(*order)
+
+
+@rewrites([T.log], "stabilize specialize")
+def local_log_sum_exp(node: Any) -> Any:
+    """``log(sum(exp(x), axis)) -> max(x, axis) + log(sum(exp(x - max(x, axis)), axis))``"""
+    new = _log_of_sum(node, False)
+    return new is not None and replacement(node, new)
+
+
 @rewrites([T.log], "stabilize specialize")
 def local_log_sum_weighted_exp(node: Any) -> Any:
     """``log(sum(w * exp(x))) -> m + log(sum(w * exp(x - m)))``, m the maximum of the `x` whose `w` is not 0; also for
     ``log(w1 * exp(x1) + w2 * exp(x2))``
     """
-    total, order = _sum_of(node.inputs[0])
-    if total is not None:
-        found = weighted_exponential(total.inputs[0])
-        if found is None or not (found[1] or found[2]) or found[0].type.dtype != node.outputs[0].type.dtype:
+    new = _log_of_sum(node, True)
+    if new is None:
+        parts = [weighted_exponential(t) for t in _terms(node.inputs[0])]
+        if not 1 < len(parts) <= _TERMS or any(p is None or p[0].type.dtype != node.outputs[0].type.dtype for p in parts):
             return False
-        x, top, bottom = found
-        if _less_its_max(x):
+        if not any(p[1] or p[2] for p in parts) or _share_a_shift([p[0] for p in parts]):
             return False
-        x = masked(x, top, bottom, total.inputs[0])
-        axis = total.op.axis
-        kept = finite(largest(x, axis, keepdims=True))
-        shift = finite(largest(x, axis))
-        new = shift + T.log(T.sum(quotient([*top, T.exp(x - kept)], bottom, x.type.dtype), axis=axis))
-        return replacement(node, new if order is None else new.dimshuffle(*order))
-    parts = [weighted_exponential(t) for t in _terms(node.inputs[0])]
-    if not 1 < len(parts) <= _TERMS or any(p is None or p[0].type.dtype != node.outputs[0].type.dtype for p in parts):
-        return False
-    if not any(p[1] or p[2] for p in parts) or _share_a_shift([p[0] for p in parts]):
-        return False
-    _, shift, total = shifted_sum(parts, node.inputs[0].owner.inputs)
-    return replacement(node, shift + T.log(total))
+        _, shift, total = shifted_sum(parts, node.inputs[0].owner.inputs)
+        new = shift + T.log(total)
+    return replacement(node, new)
+
+
+def shifted_along(found: Any, summed: Any, axes: Any, keepdims: bool = False) -> tuple[Any, Any, Any]:
+    """The `x` of a weighted exponential where its weight is not 0, the maximum `m` along axes, and the sum with ``x - m``."""
+    x, top, bottom = found
+    inside = masked(x, top, bottom, summed)
+    shift = finite(largest(inside, axes, keepdims=True))
+    total = T.sum(quotient([*top, T.exp(inside - shift)], bottom, x.type.dtype), axis=axes, keepdims=keepdims)
+    return inside, shift, total
 
 
 def shifted_sum(parts: list[Any], terms: list[Any]) -> tuple[list[Any], Any, Any]:

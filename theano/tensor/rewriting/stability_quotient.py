@@ -17,8 +17,8 @@ from theano.tensor.nnet.rewriting import _softmax_along, _summed_axes, _unshifte
 from theano.tensor.nnet.sigm import sigmoid
 from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import Otherwise, P, among, rewrite, x, y
-from theano.tensor.rewriting.stability import _less_its_max, largest
-from theano.tensor.rewriting.stability_log import _TERMS, _share_a_shift, finite, masked, shifted_sum, weighted_exponential
+from theano.tensor.rewriting.stability import _less_its_max
+from theano.tensor.rewriting.stability_log import _TERMS, _share_a_shift, shifted_along, shifted_sum, weighted_exponential
 from theano.tensor.rewriting.terms import (
     argument_of,
     as_scalar_constant,
@@ -103,22 +103,20 @@ def _exp_over_weighted_sum(node: Any, top: list[Any], bottom: list[Any]) -> Any:
         axes = None if found is None else _summed_axes(below, summed)
         if found is None or axes is None or summed.type.dtype != node.outputs[0].type.dtype:
             continue
-        x, w_top, w_bottom = found
+        x, weights, divisors = found
         rest, rest_bottom = _without_exp(top, x), _without(bottom, k)
         if rest is None:
             continue
-        if not w_top and not w_bottom and len(axes) == 1:
+        if not weights and not divisors and len(axes) == 1:
             if not rest and not rest_bottom:
                 # The softmax alone has a rewrite of its own.
                 return False
             return _rebuilt(node, [*rest, _softmax_along(_unshifted(x, axes), axes[0])], rest_bottom)
         if _less_its_max(x):
             continue
-        inside = masked(x, w_top, w_bottom, summed)
-        shift = finite(largest(inside, axes, keepdims=True))
+        inside, shift, under = shifted_along(found, summed, axes, keepdims=True)
         # Exponentials that count for nothing must not become infinite: 0 times infinity is NaN.
-        above = T.exp((inside if all(any(f is g for g in rest) for f in w_top) else x) - shift)
-        under = T.sum(quotient([*w_top, T.exp(inside - shift)], w_bottom, x.type.dtype), axis=axes, keepdims=True)
+        above = T.exp((inside if all(any(f is g for g in rest) for f in weights) else x) - shift)
         value = T.true_div(product_of([*rest, above]), product_of([*rest_bottom, under]))
         return replacement(node, value)
     return False
