@@ -194,10 +194,8 @@ def merge_two_slices(slice1: Any, len1: Any, slice2: Any, len2: Any) -> Any:
     """
     if not isinstance(slice1, slice):
         raise ValueError(f"First provided slice should actually be of type slice and not an index: {slice1}")
-    first, direction1 = get_canonical_form_slice(slice1, len1)
+    first, direction1 = _canonical(slice1, len1)
     start1, step1 = first.start, first.step
-    if not isinstance(direction1, int):
-        direction1 = T.get_scalar_constant_value(direction1)
     if direction1 == -1:
         # The k-th element counts from the other end of the forward slice.
         start1, step1 = first.start + (len2 - 1) * first.step, -first.step
@@ -207,21 +205,22 @@ def merge_two_slices(slice1: Any, len1: Any, slice2: Any, len2: Any) -> Any:
         position = T.switch(T.lt(position, 0), position + len2, position)
         outside = T.or_(T.lt(position, 0), T.ge(position, len2))
         return T.switch(outside, len1, start1 + position * step1)
-    second, direction2 = get_canonical_form_slice(slice2, len2)
-    if not isinstance(direction2, int):
-        direction2 = T.get_scalar_constant_value(direction2)
+    second, direction2 = _canonical(slice2, len2)
     count = _count(second)
     head, tail = second.start, second.start + (count - 1) * second.step
     if direction2 == -1:
         head, tail = tail, head
     begin, last = start1 + head * step1, start1 + tail * step1
-    step = step1 * second.step * int(direction2)
-    if direction1 * direction2 == 1:
-        stop = last + 1
-        return slice(T.switch(T.eq(count, 0), 0, begin), T.switch(T.eq(count, 0), 0, stop), step)
     # The element before the first is not -1, which would be the last.
-    stop = T.switch(T.eq(last, 0), -len1 - 1, last - 1)
-    return slice(T.switch(T.eq(count, 0), 0, begin), T.switch(T.eq(count, 0), len1, stop), step)
+    empty, stop = (0, last + 1) if direction1 * direction2 == 1 else (len1, T.switch(T.eq(last, 0), -len1 - 1, last - 1))
+    is_empty = T.eq(count, 0)
+    return slice(T.switch(is_empty, 0, begin), T.switch(is_empty, empty, stop), step1 * second.step * direction2)
+
+
+def _canonical(entry: slice, length: Any) -> tuple[slice, int]:
+    """A slice that goes forwards, and whether the original goes forwards, as 1 or -1; that must be known."""
+    canonical, direction = get_canonical_form_slice(entry, length)
+    return canonical, int(T.get_scalar_constant_value(direction))
 
 
 def _count(canonical: slice) -> Any:
