@@ -306,9 +306,10 @@ def local_greedy_distributor(node: Any) -> Any:
     Where it lowers the number of multiplications and (weighted twofold) divisions.
     """
     for k, total in enumerate(node.inputs):
-        if not is_elemwise(total.owner, T.add, T.sub) or len(total.clients) != 1:
+        summed = total.owner
+        if summed is None or summed.op not in (T.add, T.sub) or len(total.clients) != 1:
             continue
-        if any(map(denominator_of, total.owner.inputs)) and is_inexact(node.outputs[0]):
+        if any(t.owner is not None and t.owner.op == T.true_div for t in summed.inputs) and is_inexact(node.outputs[0]):
             factors = node.inputs[:k] + node.inputs[k + 1 :]
             new = distributed(total, factors, is_, lambda n, k: k - n < 1 + 2 * n)
             if new is not None:

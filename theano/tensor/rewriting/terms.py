@@ -199,22 +199,20 @@ def opened(v: Any, divisions: bool = True, most: int = 16) -> tuple[list[Any], l
     """
     top: list[Any] = []
     bottom: list[Any] = []
-    todo = [(v, True)]
+    todo, opens = [(v, True)], _OPENED if divisions else _OPENED[:3]
     while todo:
         v, above = todo.pop()
         node = v.owner
         kind = None if node is None or type(node.op) is not Elemwise else type(node.op.scalar_op)
         # The product of integers may have wrapped around.
-        if kind not in _OPENED or v.type.dtype not in T.float_dtypes or len(top) + len(bottom) >= most:
+        if kind not in opens or v.type.dtype not in T.float_dtypes or len(top) + len(bottom) >= most:
             (top if above else bottom).append(v)
         elif kind is _NEG:
             todo += [(node.inputs[0], above), (_minus_one(v), True)]
         elif kind is _MUL or kind is _SQR:
             todo += [(i, above) for i in reversed(node.inputs)] * (2 if kind is _SQR else 1)
-        elif divisions:
-            todo += [(node.inputs[-1], not above), *((i, above) for i in node.inputs[:-1])]
         else:
-            (top if above else bottom).append(v)
+            todo += [(node.inputs[-1], not above), *((i, above) for i in node.inputs[:-1])]
     return top, bottom
 
 
