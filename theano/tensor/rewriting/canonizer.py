@@ -247,6 +247,11 @@ class AlgebraicCanonizer(LocalOptimizer):
             return as_scalar_constant(v)
         return v
 
+    def _split(self, terms: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The terms that are no numbers, and the numbers that the others are."""
+        known = [(v, self.get_constant(v)) for v in terms]
+        return [v for v, number in known if number is None], [number for _, number in known if number is not None]
+
     def simplify(self, num: list[Any], denum: list[Any], out_type: Any) -> tuple[list[Any], list[Any]]:
         """`simplify_constants` of `simplify_factors`."""
         for simplifier, _ in self.external_simplifiers:
@@ -270,27 +275,9 @@ class AlgebraicCanonizer(LocalOptimizer):
         self, orig_num: Sequence[Any], orig_denum: Sequence[Any], out_type: Any = None
     ) -> tuple[list[Any], list[Any]]:
         """Put all constants together into one, first in the numerator; the neutral element is left out."""
-        num: list[Any] = []
-        denum: list[Any] = []
-        numct: list[Any] = []
-        denumct: list[Any] = []
-        for source, constants, rest in ((orig_num, numct, num), (orig_denum, denumct, denum)):
-            for v in source:
-                ct = self.get_constant(v)
-                if ct is None:
-                    rest.append(v)
-                else:
-                    constants.append(ct)
+        (num, numct), (denum, denumct) = map(self._split, (orig_num, orig_denum))
         if not numct and not denumct:
             return list(orig_num), list(orig_denum)
-        if len(numct) == 1 and not denumct and num and out_type is not None and self._sums is not None:
-            # The place of the constant: up to there the others stand in both lists.
-            at = next((i for i, (v, other) in enumerate(zip(orig_num, num)) if v is not other), len(num))
-            one = orig_num[at]
-            fits = isinstance(one, Constant) and one.type.dtype == out_type.dtype
-            if fits and one.type.broadcastable == (True,) * out_type.ndim and not self._is_neutral(numct[0]):
-                # There is nothing to compute: it only has to stand first.
-                return (list(orig_num) if at == 0 else [one, *num]), denum
         if self.use_reciprocal or num:
             ct = self.calculate(numct, denumct, aslist=True, out_type=out_type)
         else:
@@ -316,7 +303,7 @@ class AlgebraicCanonizer(LocalOptimizer):
             return False
         if sum([v.owner is None or type(v.owner.op) is DimShuffle for v in (*num, *denum)]) < 2:
             return False
-        top, bottom = ([c for v in side if (c := self.get_constant(v)) is not None] for side in (num, denum))
+        top, bottom = (self._split(side)[1] for side in (num, denum))
         if len(top) + len(bottom) < 2:
             return False
         top, bottom = ([float(c.flat[0]) for c in side if c.size and c.dtype.kind != "c"] for side in (top, bottom))
@@ -368,15 +355,9 @@ class AlgebraicCanonizer(LocalOptimizer):
             same = same or v.type.broadcastable == pattern
         if not same:
             return self._built(node, num, denum)
-        if num[0].name is not None and isinstance(num[0], Constant) and not any(map(self._is_opened, node.inputs)):
-            # Where it only moves it is a new constant, as it is in the original.
-            num[0] = constant_of(num[0].data)
         # As of a node that has just been made.
         _terms_of.pop(id(node), None)
         return NewInputs(num)
-
-    def _is_opened(self, v: Any) -> bool:
-        return v.owner is not None and (type(v.owner.op) is DimShuffle or self._role(v.owner.op) > 0)
 
     def _terms(self, node: Any) -> tuple[list[Any], list[Any]] | None:
         """What the canonical form of `node` is built of, above and below the line; None if it is of that form."""
