@@ -227,18 +227,12 @@ class AlgebraicCanonizer(LocalOptimizer):
 
     def merge_num_denum(self, num: Sequence[Any], denum: Sequence[Any]) -> Any:
         """The expression of `num` over `denum` with the fewest operations."""
-        n, d = len(num), len(denum)
-        if n == 0 and d == 0:
-            return T.as_tensor_variable(self.calculate([], [], aslist=False))
-        if n == 0:
-            bottom = denum[0] if d == 1 else self.main(*denum)
-            if self.use_reciprocal and bottom.type.dtype != "bool":
+        top, bottom = (None if not side else side[0] if len(side) == 1 else self.main(*side) for side in (num, denum))
+        if top is None:
+            if bottom is not None and self.use_reciprocal and bottom.type.dtype != "bool":
                 return self.reciprocal(bottom)
-            return self.inverse(self.calculate([], [], aslist=False), bottom)
-        top = num[0] if n == 1 else self.main(*num)
-        if d == 0:
-            return T.as_tensor_variable(top)
-        return self.inverse(top, denum[0] if d == 1 else self.main(*denum))
+            top = self.calculate([], [], aslist=False)
+        return T.as_tensor_variable(top) if bottom is None else self.inverse(top, bottom)
 
     @staticmethod
     def get_constant(v: Any) -> Any:
@@ -532,23 +526,19 @@ def mul_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False
     """
     if not num and not denum:
         return [] if aslist else np.int8(1)
-    if out_type is not None:
-        first = np.dtype(out_type.dtype)
-    else:
-        first = np.result_type(*[np.asarray(v).dtype for v in (*num, *denum)])
-    if len(num) == 1 and not denum:
-        value = np.asarray(num[0]).astype(first)
-        return ([] if _all_are(value, 1) else [value]) if aslist else value
-    one = np.asarray(1, dtype=first)
+    dtype = out_type.dtype if out_type is not None else np.result_type(*[np.asarray(v).dtype for v in (*num, *denum)])
+    one = np.asarray(1, dtype=dtype)
     # Dividing by a constant zero is the user's business and gives infinity, as it would at run time.
     with np.errstate(all="ignore"):
         value = reduce(np.multiply, num, one)
         if len(denum):
             value = np.true_divide(value, reduce(np.multiply, denum, one))
-        value = np.asarray(value).astype(first)
-    if aslist:
-        return [] if _all_are(value, 1) else [value]
-    return value
+        value = np.asarray(value).astype(dtype)
+    return _listed(value, 1) if aslist else value
+
+
+def _listed(value: Any, neutral: int) -> list[Any]:
+    return [] if _all_are(np.asarray(value), neutral) else [value]
 
 
 def add_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False, out_type: Any = None) -> Any:
@@ -568,10 +558,7 @@ def add_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False
     >>> float(add_calculate([2.0, 3.0], [1.0])), add_calculate([1.0], [1.0], aslist=True)
     (4.0, [])
     """
-    if out_type is not None:
-        zero: Any = np.asarray(0, dtype=out_type.dtype)
-    else:
-        zero = 0.0
+    zero: Any = 0.0 if out_type is None else np.asarray(0, dtype=out_type.dtype)
     with np.errstate(all="ignore"):
         if out_type is not None and out_type.dtype == "bool":
             value = reduce(np.logical_or, num, zero)
@@ -581,9 +568,7 @@ def add_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False
                 value = value - reduce(np.add, denum, zero)
         if out_type is not None:
             value = np.asarray(value).astype(out_type.dtype)
-    if aslist:
-        return [] if _all_are(np.asarray(value), 0) else [value]
-    return value
+    return _listed(value, 0) if aslist else value
 
 
 local_mul_canonizer = AlgebraicCanonizer(T.mul, T.true_div, T.inv, mul_calculate, False)
