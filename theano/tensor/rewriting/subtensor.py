@@ -23,6 +23,7 @@ from theano.tensor.rewriting.terms import (
     as_scalar_constant,
     changed,
     exact_replacement,
+    is_made_by,
     is_number,
     lengths_of,
     same_dimension,
@@ -47,15 +48,11 @@ def _plain(index: Any) -> Any:
     """The int that a constant index part is; the part itself (or its tensor) otherwise."""
     if index is None or isinstance(index, int | np.integer):
         return None if index is None else int(index)
+    if is_made_by(index, T.ScalarFromTensor):
+        index = index.owner.inputs[0]
     if isinstance(index, Constant):
         return int(index.data)
-    owner = index.owner
-    if owner is not None and isinstance(owner.op, T.ScalarFromTensor):
-        inner = owner.inputs[0]
-        return int(inner.data) if isinstance(inner, Constant) else inner
-    if not hasattr(index.type, "broadcastable"):
-        return T.tensor_from_scalar(index)
-    return index
+    return index if hasattr(index.type, "broadcastable") else T.tensor_from_scalar(index)
 
 
 def indices_of(node: Any) -> list[Any]:
@@ -96,20 +93,12 @@ def _taken(x: Any, parts: list[Any]) -> Any:
 
 def _is_full(entry: Any, length: Any) -> bool:
     """Whether a slice takes all of a dimension whose symbolic length (or None) is given."""
-    if not isinstance(entry, slice):
-        return False
-    if entry.step is not None and not (isinstance(entry.step, int) and entry.step == 1):
-        return False
-    if entry.start is not None and not (isinstance(entry.start, int) and entry.start == 0):
+    if not isinstance(entry, slice) or entry.step not in (None, 1) or entry.start not in (None, 0):
         return False
     stop = entry.stop
-    if stop is None:
-        return True
     if isinstance(stop, int):
-        if stop >= sys.maxsize:
-            return True
-        return isinstance(length, Constant) and stop >= int(length.data)
-    return length is not None and same_dimension(stop, length)
+        return stop >= sys.maxsize or (isinstance(length, Constant) and stop >= int(length.data))
+    return stop is None or (length is not None and same_dimension(stop, length))
 
 
 def _are_full(entries: list[Any], lengths: Any) -> bool:
@@ -129,7 +118,7 @@ def local_useless_slice(out: Any, x: Any) -> Any:
                 lengths = lengths_of(out.owner, x)
             if _is_full(entry, lengths[k] if lengths is not None else None):
                 entry = slice(None)
-            elif isinstance(entry.step, int) and entry.step == 1:
+            elif entry.step == 1:
                 entry = slice(entry.start, entry.stop, None)
         new.append(entry)
     return None if new == idx and new[-1:] != [slice(None)] else _taken(x, new)
@@ -308,8 +297,8 @@ def local_subtensor_lift(out: Any, y: Any, rest: tuple) -> Any:
 
 def _is_of_shape(node: Any) -> bool:
     """Whether a node works on one shape alone."""
-    x = node.inputs[0]
-    return len(node.inputs) == 1 and x.type.ndim == 1 and x.owner is not None and isinstance(x.owner.op, T.MakeVector | T.Shape)
+    x, *others = node.inputs
+    return not others and x.type.ndim == 1 and is_made_by(x, T.MakeVector, T.Shape)
 
 
 @replaces(_SUBTENSOR(called("z", once(applies(T.Dot)(x, y))), rest), "canonicalize specialize")
@@ -528,7 +517,7 @@ def _is_arange(index: Any, length: Any) -> bool:
     """Whether `index` has the positions of an axis of this length, in order."""
     if isinstance(index, Constant):
         return isinstance(length, Constant) and np.array_equal(index.data, np.arange(int(length.data)))
-    if index.owner is None or not isinstance(index.owner.op, ARange):
+    if not is_made_by(index, ARange):
         return False
     start, stop, step = index.owner.inputs
     return as_scalar_constant(start) == 0 and as_scalar_constant(step) == 1 and same_dimension(stop, length)
@@ -562,14 +551,8 @@ local_adv_sub1_adv_inc_sub1 = rewrite(
 
 def _movable(i: Any, o_type: Any) -> bool:
     """Whether `i` is an increment that nothing else uses."""
-    owner = i.owner
-    return (
-        owner is not None
-        and isinstance(owner.op, IncSubtensor | AdvancedIncSubtensor1)
-        and i.type == o_type
-        and len(i.clients) == 1
-        and not owner.op.set_instead_of_inc
-    )
+    is_increment = is_made_by(i, IncSubtensor, AdvancedIncSubtensor1) and not i.owner.op.set_instead_of_inc
+    return is_increment and i.type == o_type and len(i.clients) == 1
 
 
 def _added_further(out: Any) -> bool:
