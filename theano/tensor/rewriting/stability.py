@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from theano.scalar import compound, explog
+from theano.scalar import compound
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise, MaxOrMinusInfinity, Sum
 from theano.tensor.rewriting.rules import Made, P, c, d, number, once, rest, rewrite, rule, x
@@ -16,23 +16,6 @@ log_cosh = Elemwise(compound.log_cosh, name="log_cosh")
 
 
 LOG_2 = number(np.log(2), "log(2)")
-
-#: Functions that are never negative.
-_POSITIVE = frozenset(map(type, (T.exp.scalar_op, T.cosh.scalar_op, T.erfc.scalar_op, explog.sigmoid, compound.sigmoid_slope)))
-
-
-def _is_positive(x: Any) -> bool:
-    return type(getattr(getattr(x.owner, "op", None), "scalar_op", None)) in _POSITIVE
-
-
-def _is_finite_power(c: Any) -> bool:
-    value = as_scalar_constant(c)
-    return value != 0 and bool(np.isfinite(value))
-
-
-def _is_even_power(x: Any, c: Any) -> bool:
-    return _is_finite_power(c) and as_scalar_constant(c) % 2 == 0 and not _is_positive(x)
-
 
 def _has_no_constant(rest: tuple) -> bool:
     return bool(rest) and all(as_scalar_constant(v) is None for v in rest)
@@ -176,17 +159,4 @@ local_one_minus_cos = rewrite(
     "stabilize specialize",
     rule(1 - once(P.cos(x)), 2 * P.sqr(P.sin(0.5 * x)), "floats"),
     rule(once(P.cos(x)) - 1, -2 * P.sqr(P.sin(0.5 * x)), "floats"),
-)
-
-
-local_log_sqrt = rewrite("local_log_sqrt", "stabilize specialize", rule(P.log(P.sqrt(x)), 0.5 * P.log(x), "floats"))
-
-
-local_log_pow = rewrite(
-    "local_log_pow",
-    "canonicalize:local_log_prod_sqr specialize:local_log_prod_sqr",
-    rule(P.log(x**2), 2 * P.log(x), "floats", where=("`x` cannot be negative", _is_positive)),
-    rule(P.log(x**2), 2 * P.log(P.abs_(x)), "floats"),
-    rule(P.log(P.pow(x, c)), c * P.log(P.abs_(x)), "floats", where=("`c` is even, not 0, `x` may be negative", _is_even_power)),
-    rule(P.log(P.pow(x, c)), c * P.log(x), "floats", where=("`c` is finite and not 0", _is_finite_power)),
 )

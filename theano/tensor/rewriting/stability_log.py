@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from theano.scalar import compound
+from theano.scalar import compound, explog
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise, Sum
 from theano.tensor.nnet.sigm import sigmoid, softplus
 from theano.tensor.nnet.softmax import Softmax, SoftmaxWithBias, logsoftmax_op, softmax_op
 from theano.tensor.rewriting.registry import rewrites
-from theano.tensor.rewriting.rules import P, applies, once, rewrite, rule, x, y
+from theano.tensor.rewriting.rules import P, applies, c, once, rewrite, rule, x, y
 from theano.tensor.rewriting.stability import LOG_2, _less_its_max, _sum_of, largest, log_cosh, of_opposites
 from theano.tensor.rewriting.terms import (
     argument_of,
@@ -21,6 +21,7 @@ from theano.tensor.rewriting.terms import (
     fraction,
     is_bounded,
     is_elemwise,
+    is_made_by,
     opened,
     quotient,
     replacement,
@@ -72,14 +73,15 @@ def _terms(v: Any) -> list[Any]:
 
 def _has_stable_log(v: Any) -> bool:
     """Whether the logarithm of `v` has a form that is finite where `v` has become 0 or infinite."""
-    node = v.owner
-    if node is None:
-        return False
-    if isinstance(node.op, (Softmax, SoftmaxWithBias)) or is_elemwise(node, T.exp, T.erfc, T.cosh, T.sinh, sigmoid):
+    if is_made_by(v, Softmax, SoftmaxWithBias) or is_elemwise(v.owner, T.exp, T.erfc, T.cosh, T.sinh, sigmoid):
         return True
     total, _ = _sum_of(v)
     terms = [total.inputs[0]] if total is not None else _terms(v)
     return 0 < len(terms) <= _TERMS and all(weighted_exponential(t) is not None for t in terms)
+
+
+#: Functions that are never negative.
+_POSITIVE = frozenset(map(type, (T.exp.scalar_op, T.cosh.scalar_op, T.erfc.scalar_op, explog.sigmoid, compound.sigmoid_slope)))
 
 
 def _is_positive(v: Any, depth: int = 4) -> bool:
@@ -87,14 +89,34 @@ def _is_positive(v: Any, depth: int = 4) -> bool:
     constant = as_scalar_constant(v)
     if constant is not None:
         return bool(constant >= 0)
-    node = v.owner
-    if node is None or not depth:
+    if not depth or v.owner is None:
         return False
-    if isinstance(node.op, (Softmax, SoftmaxWithBias)) or is_elemwise(node, T.exp, T.erfc, T.cosh, sigmoid):
+    if is_made_by(v, Softmax, SoftmaxWithBias) or type(getattr(v.owner.op, "scalar_op", None)) in _POSITIVE:
         return True
-    return (isinstance(node.op, (DimShuffle, Sum)) or is_elemwise(node, T.add, T.mul, T.true_div)) and all(
-        _is_positive(i, depth - 1) for i in node.inputs
-    )
+    keeps_sign = is_made_by(v, DimShuffle, Sum) or is_elemwise(v.owner, T.add, T.mul, T.true_div)
+    return keeps_sign and all(_is_positive(i, depth - 1) for i in v.owner.inputs)
+
+
+def _is_finite_power(c: Any) -> bool:
+    value = as_scalar_constant(c)
+    return value != 0 and bool(np.isfinite(value))
+
+
+def _is_even_power(x: Any, c: Any) -> bool:
+    return _is_finite_power(c) and as_scalar_constant(c) % 2 == 0 and not _is_positive(x)
+
+
+local_log_sqrt = rewrite("local_log_sqrt", "stabilize specialize", rule(P.log(P.sqrt(x)), 0.5 * P.log(x), "floats"))
+
+
+local_log_pow = rewrite(
+    "local_log_pow",
+    "canonicalize:local_log_prod_sqr specialize:local_log_prod_sqr",
+    rule(P.log(x**2), 2 * P.log(x), "floats", where=("`x` cannot be negative", lambda x: _is_positive(x))),
+    rule(P.log(x**2), 2 * P.log(P.abs_(x)), "floats"),
+    rule(P.log(P.pow(x, c)), c * P.log(P.abs_(x)), "floats", where=("`c` is even, not 0, `x` may be negative", _is_even_power)),
+    rule(P.log(P.pow(x, c)), c * P.log(x), "floats", where=("`c` is finite and not 0", _is_finite_power)),
+)
 
 
 @rewrites([T.log], "stabilize specialize")

@@ -17,7 +17,7 @@ from theano.tensor.nnet.rewriting import _softmax_along, _summed_axes, _unshifte
 from theano.tensor.nnet.sigm import sigmoid
 from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import Otherwise, P, among, rewrite, x, y
-from theano.tensor.rewriting.stability import _less_its_max
+from theano.tensor.rewriting.stability import _less_its_max, _sum_of
 from theano.tensor.rewriting.stability_log import _TERMS, _share_a_shift, shifted_along, shifted_sum, weighted_exponential
 from theano.tensor.rewriting.terms import (
     argument_of,
@@ -93,10 +93,8 @@ def _exp_over_weighted_sum(node: Any, top: list[Any], bottom: list[Any]) -> Any:
     keepdims=True) -> c * exp(x - m) / sum(w * exp(x - m))``, m the maximum of the `x` whose `w` is not 0
     """
     for k, below in enumerate(bottom):
-        total = below.owner
-        if total is not None and total.inputs and total.inputs[0].owner is not None and not isinstance(total.op, Sum):
-            total = total.inputs[0].owner
-        if total is None or not isinstance(total.op, Sum):
+        total, _ = _sum_of(below)
+        if total is None:
             continue
         summed = total.inputs[0]
         found = weighted_exponential(summed)
