@@ -345,6 +345,12 @@ def _rebuild(terms: list[_Term]) -> Any:
     return T.neg(bottom) if top is None else top if bottom is None else T.sub(top, bottom)
 
 
+def _split_scalars(factors: list[Any], dtype: str) -> tuple[list[Any], list[Any]]:
+    """Those of the factors that are scalars, as 0-d variables of a dtype, and the others."""
+    scalars = [_as_scalar(v, dtype) for v in factors]
+    return [s for s in scalars if s is not None], [v for v, s in zip(factors, scalars, strict=True) if s is None]
+
+
 @local_optimizer([T.mul])
 def local_dot22_to_dot22scalar(node: Any) -> Any:
     """``scalar * Dot22(x, y) -> Dot22Scalar(x, y, scalar)``, and of a scalar in another factor"""
@@ -355,21 +361,14 @@ def local_dot22_to_dot22scalar(node: Any) -> Any:
     if len(products) != 1:
         return False
     (product,) = products
-    scalars, rest = [], []
-    for i in node.inputs:
-        if i is product:
-            continue
-        part = _as_scalar(i, out.type.dtype)
-        (rest if part is None else scalars).append(i if part is None else part)
+    scalars, rest = _split_scalars([i for i in node.inputs if i is not product], out.type.dtype)
     for k, factor in enumerate(rest):
         if scalars:
             break
         if is_elemwise(factor.owner, T.mul) and len(getattr(factor, "clients", ())) <= 1:
-            parts = [_as_scalar(v, out.type.dtype) for v in factor.owner.inputs]
-            left = [v for v, part in zip(factor.owner.inputs, parts, strict=True) if part is None]
+            found, left = _split_scalars(factor.owner.inputs, out.type.dtype)
             if left:
-                scalars = [part for part in parts if part is not None]
-                rest[k] = product_of(left)
+                scalars, rest[k] = found, product_of(left)
     if not scalars or product.type.dtype != out.type.dtype:
         return False
     new = _dot22scalar(*product.owner.inputs, product_of(scalars))

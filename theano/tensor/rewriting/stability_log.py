@@ -27,6 +27,7 @@ from theano.tensor.rewriting.terms import (
     replacement,
     same_dtype,
     split_constants,
+    sum_of,
 )
 
 log_1_minus_tanh = Elemwise(compound.log_1_minus_tanh, name="log_1_minus_tanh")
@@ -155,7 +156,7 @@ def local_log_of_product(node: Any) -> Any:
     if half is not None:
         return replacement(node, half)
     logs = [*map(T.log, parts[0]), *logs]
-    new = T.constant(np.asarray(0, dtype=dtype)) if not logs else logs[0] if len(logs) == 1 else T.add(*logs)
+    new = sum_of(logs) if logs else T.constant(np.asarray(0, dtype=dtype))
     for part in parts[1]:
         new = T.sub(new, T.log(part))
     return replacement(node, new)

@@ -141,18 +141,15 @@ def local_quotient_of_powers(node: Any) -> Any:
     if under:
         top = factors_of(node.inputs[0])
     bottom = factors_of(node.inputs[1])
-    above = [_power(f) for f in top]
-    below = [_power(f) for f in bottom]
-    for j, k in pairs(range(len(top)), range(len(bottom))):
-        base, exponent = above[j][0], above[j][1] - below[k][1]
-        if isinstance(base, Constant) or not base.type.dtype.startswith("float") or not same_expression(base, below[k][0]):
+    for (j, (base, above)), (k, (other, below)) in pairs(enumerate(map(_power, top)), enumerate(map(_power, bottom))):
+        if isinstance(base, Constant) or not base.type.dtype.startswith("float") or not same_expression(base, other):
             continue
         rest, rest_bottom = _without(top, j), _without(bottom, k)
-        n = abs(exponent)
+        n = abs(above - below)
         if n:
             constant = np.asarray(n, dtype=base.type.dtype)
             factor = base if n == 1 else T.sqr(base) if n == 2 else T.pow(base, constant)
-            (rest if exponent > 0 else rest_bottom).append(factor)
+            (rest if above > below else rest_bottom).append(factor)
         return _rebuilt(node, rest, rest_bottom)
     return False
 
