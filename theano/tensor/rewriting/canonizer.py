@@ -6,6 +6,7 @@ Constants are collected into one, and what stands on both sides cancels.
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import reduce
 from math import fsum
@@ -22,7 +23,7 @@ from theano.scalar import upcast
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.registry import register_canonicalize
-from theano.tensor.rewriting.terms import as_scalar_constant, constant_of, replacement
+from theano.tensor.rewriting.terms import argument_of, as_scalar_constant, constant_of, replacement
 
 # A tree of this many terms is not taken apart any further by the node above it: kernels with very many inputs do not
 # get faster, and looking at all terms again whenever one changes would make the cost quadratic.
@@ -254,15 +255,12 @@ class AlgebraicCanonizer(LocalOptimizer):
 
     def simplify_factors(self, num: list[Any], denum: list[Any]) -> tuple[list[Any], list[Any]]:
         """Remove from both lists, which are changed, what stands in both."""
-        if not denum:
-            return num, denum
-        present = set(num)
+        present = Counter(num) if denum else {}
         for v in list(denum):
-            if v in present:
+            if present.get(v):
+                present[v] -= 1
                 num.remove(v)
                 denum.remove(v)
-                if v not in num:
-                    present.discard(v)
         return num, denum
 
     def simplify_constants(
@@ -599,12 +597,9 @@ def check_for_x_over_absX(numerators: list[Any], denominators: list[Any]) -> tup
     ([y, Elemwise{sgn,no_inplace}.0], [])
     """
     for den in list(denominators):
-        node = den.owner
-        if node is not None and node.op == T.abs_ and node.inputs[0] in numerators:
-            x = node.inputs[0]
-            # The absolute value of the least integer is itself.
-            if x.type.dtype not in T.float_dtypes:
-                continue
+        x = argument_of(den, T.abs_)
+        # The absolute value of the least integer is itself.
+        if x in numerators and x.type.dtype in T.float_dtypes:
             denominators.remove(den)
             numerators.remove(x)
             numerators.append(T.sgn(x))

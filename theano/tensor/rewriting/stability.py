@@ -10,7 +10,7 @@ from theano.scalar import compound
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise, MaxOrMinusInfinity, Sum
 from theano.tensor.rewriting.rules import Made, P, c, d, number, once, rest, rewrite, rule, x
-from theano.tensor.rewriting.terms import argument_of, as_scalar_constant, same_dtype, signed
+from theano.tensor.rewriting.terms import argument_of, as_scalar_constant, is_elemwise, nodes_below, same_dtype, signed
 
 log_cosh = Elemwise(compound.log_cosh, name="log_cosh")
 
@@ -104,19 +104,10 @@ def _sum_of(v: Any) -> tuple[Any, tuple | None]:
 
 def _less_its_max(x: Any) -> bool:
     # Whether x is ``y - max(y)``, with what masks infinities around the maximum.
-    if x.owner is None or x.owner.op != T.sub:
+    if not is_elemwise(x.owner, T.sub):
         return False
-    y, stack = x.owner.inputs[0], [x.owner.inputs[1]]
-    for _ in range(12):
-        if not stack:
-            break
-        node = stack.pop().owner
-        if node is None:
-            continue
-        if isinstance(node.op, (T.CAReduce, T.MaxAndArgmax)) and node.inputs[0] is y:
-            return True
-        stack.extend(node.inputs)
-    return False
+    y, top = x.owner.inputs
+    return any(isinstance(node.op, (T.CAReduce, T.MaxAndArgmax)) and node.inputs[0] is y for node in nodes_below(top, 12))
 
 
 local_expm1 = rewrite(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,17 @@ def is_made_by(v: Any, *classes: type) -> bool:
     (True, False)
     """
     return v.owner is not None and isinstance(v.owner.op, classes)
+
+
+def nodes_below(v: Any, most: int, through: Any = object) -> Iterator[Any]:
+    """Yield the nodes that `v` is computed by, as far as `most` variables show them, and what Ops of a class let through."""
+    todo = [v]
+    for _ in range(most):
+        node = todo.pop().owner if todo else None
+        if node is not None:
+            yield node
+            if isinstance(node.op, through):
+                todo.extend(node.inputs)
 
 
 def as_scalar_constant(v: Any) -> Any:
