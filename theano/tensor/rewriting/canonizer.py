@@ -8,7 +8,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import cached_property, reduce
 from math import fsum
 from typing import Any, TextIO
 
@@ -295,10 +295,7 @@ class AlgebraicCanonizer(LocalOptimizer):
             return False
         if sum([v.owner is None or type(v.owner.op) is DimShuffle for v in (*num, *denum)]) < 2:
             return False
-        top, bottom = (self._split(side)[1] for side in (num, denum))
-        if len(top) + len(bottom) < 2:
-            return False
-        top, bottom = ([float(c.flat[0]) for c in side if c.size and c.dtype.kind != "c"] for side in (top, bottom))
+        top, bottom = ([float(c) for c in self._split(side)[1]] for side in (num, denum))
         values = [c for c in (*top, *bottom) if c and np.isfinite(c)]
         if len(values) < 2:
             return False
@@ -442,12 +439,13 @@ class AlgebraicCanonizer(LocalOptimizer):
             return False
         return not isinstance(top, Constant) or not self._is_neutral(self.get_constant(top))
 
+    @cached_property
+    def _neutral(self) -> Any:
+        """The neutral element, as a number of Python, which compares quicker."""
+        return np.asarray(self.calculate([], [], aslist=False)).item()
+
     def _is_neutral(self, value: Any) -> bool:
-        neutral = self.__dict__.get("_neutral")
-        if neutral is None:
-            # As a number of Python, which compares quicker.
-            neutral = self._neutral = np.asarray(self.calculate([], [], aslist=False)).item()
-        return value is not None and _all_are(value, neutral)
+        return value is not None and _all_are(value, self._neutral)
 
     def _is_built(self, out: Any, num: list[Any], denum: list[Any]) -> bool:
         """Whether `out` is what `merge_num_denum` would build."""
