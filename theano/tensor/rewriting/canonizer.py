@@ -9,6 +9,7 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cached_property, reduce
+from itertools import zip_longest
 from math import fsum
 from typing import Any, TextIO
 
@@ -275,15 +276,16 @@ class AlgebraicCanonizer(LocalOptimizer):
         else:
             # Without reciprocal a bare denominator needs the neutral element above it.
             ct = [self.calculate(numct, denumct, aslist=False, out_type=out_type)]
-        if len(ct) == 1 and len(numct) == 1 and not denumct and len(orig_num):
-            first = self.get_constant(orig_num[0])
-            if first is not None and _same_value(np.asarray(first), np.asarray(ct[0])):
+        # Of the rank of the result where that is known: no DimShuffle is needed then, only to be folded again.
+        ndim, dtype = (0, None) if out_type is None else (out_type.ndim, out_type.dtype)
+        if len(ct) == len(numct) == 1 and not denumct and _same_value(np.asarray(numct[0]), np.asarray(ct[0])):
+            one = next(v for v, other in zip_longest(orig_num, num) if v is not other)
+            if one is orig_num[0]:
                 # The constant stands where it belongs: a new one would look like a change for ever.
                 return list(orig_num), list(orig_denum)
-        # Of the rank of the result where that is known: no DimShuffle is needed then, only to be folded again.
-        shape = () if out_type is None else (1,) * out_type.ndim
-        dtype = None if out_type is None else out_type.dtype
-        made = [c if isinstance(c, Variable) else constant_of(np.asarray(c, dtype).reshape(shape)) for c in ct]
+            if isinstance(one, Constant) and one.type.broadcastable == (True,) * ndim and one.name is None:
+                return [one, *num], denum
+        made = [c if isinstance(c, Variable) else constant_of(np.asarray(c, dtype).reshape((1,) * ndim)) for c in ct]
         return made + num, denum
 
     def loses_constant(self, num: Sequence[Any], denum: Sequence[Any], dtype: str) -> bool:
