@@ -525,6 +525,9 @@ def mul_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False
     if not num and not denum:
         return [] if aslist else np.int8(1)
     dtype = out_type.dtype if out_type is not None else np.result_type(*[np.asarray(v).dtype for v in (*num, *denum)])
+    if len(num) == 1 and not denum:
+        value = np.asarray(num[0]).astype(dtype)
+        return _listed(value, 1) if aslist else value
     one = np.asarray(1, dtype=dtype)
     # Dividing by a constant zero is the user's business and gives infinity, as it would at run time.
     with np.errstate(all="ignore"):
