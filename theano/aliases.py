@@ -466,8 +466,8 @@ PASSED_ON: dict[str, str] = {
     "theano.sandbox.fourier": "Apply Op generic tensor",
     "theano.sandbox.linalg": "alloc_diag diag eig eigh eigvalsh extract_diag trace",
     "theano.sandbox.linalg.ops": (
-        "Dot Dot22 imported_scipy integer_types inv_as_solve local_log_pow=theano.tensor.rewriting.stability:local_log_pow "
-        "local_log_prod_sqr=theano.tensor.rewriting.stability:local_log_pow tensor theano"
+        "Dot Dot22 imported_scipy integer_types inv_as_solve local_log_pow=theano.tensor.rewriting.stability_log:local_log_pow "
+        "local_log_prod_sqr=theano.tensor.rewriting.stability_log:local_log_pow tensor theano"
     ),
     "theano.sandbox.minimal": "function gof tensor utt=theano.tests.unittest_tools:",
     "theano.sandbox.multinomial": "T as_scalar theano",

@@ -35,6 +35,7 @@ from theano.tensor.rewriting.elemwise import local_dimshuffle_lift
 from theano.tensor.rewriting.terms import as_scalar_constant, exact_replacement, is_elemwise, lengths_of, product_of, sum_of
 
 _BLAS = ("float16", "float32", "float64", "complex64", "complex128")
+_BLAS_BY_VECTOR = _BLAS[1:]
 
 
 def _length(node: Any, x: Any, i: int) -> Any:
@@ -344,6 +345,12 @@ def _rebuild(terms: list[_Term]) -> Any:
     return T.neg(bottom) if top is None else top if bottom is None else T.sub(top, bottom)
 
 
+def _split_scalars(factors: list[Any], dtype: str) -> tuple[list[Any], list[Any]]:
+    """Those of the factors that are scalars, as 0-d variables of a dtype, and the others."""
+    scalars = [_as_scalar(v, dtype) for v in factors]
+    return [s for s in scalars if s is not None], [v for v, s in zip(factors, scalars, strict=True) if s is None]
+
+
 @local_optimizer([T.mul])
 def local_dot22_to_dot22scalar(node: Any) -> Any:
     """``scalar * Dot22(x, y) -> Dot22Scalar(x, y, scalar)``, and of a scalar in another factor"""
@@ -354,21 +361,14 @@ def local_dot22_to_dot22scalar(node: Any) -> Any:
     if len(products) != 1:
         return False
     (product,) = products
-    scalars, rest = [], []
-    for i in node.inputs:
-        if i is product:
-            continue
-        part = _as_scalar(i, out.type.dtype)
-        (rest if part is None else scalars).append(i if part is None else part)
+    scalars, rest = _split_scalars([i for i in node.inputs if i is not product], out.type.dtype)
     for k, factor in enumerate(rest):
         if scalars:
             break
         if is_elemwise(factor.owner, T.mul) and len(getattr(factor, "clients", ())) <= 1:
-            parts = [_as_scalar(v, out.type.dtype) for v in factor.owner.inputs]
-            left = [v for v, part in zip(factor.owner.inputs, parts, strict=True) if part is None]
+            found, left = _split_scalars(factor.owner.inputs, out.type.dtype)
             if left:
-                scalars = [part for part in parts if part is not None]
-                rest[k] = product_of(left)
+                scalars, rest[k] = found, product_of(left)
     if not scalars or product.type.dtype != out.type.dtype:
         return False
     new = _dot22scalar(*product.owner.inputs, product_of(scalars))
@@ -379,20 +379,22 @@ def local_dot22_to_dot22scalar(node: Any) -> Any:
 def local_gemm_to_ger(node: Any) -> Any:
     """``Gemm(z, a, column, row, 1) -> Ger(z, a, column, row)``"""
     z, a, x, y, b = node.inputs
-    if not (x.broadcastable[1] and y.broadcastable[0]):
-        return False
     beta = as_scalar_constant(b)
-    if beta is None or z.dtype not in ("float32", "float64", "complex64", "complex128"):
+    if not _is_outer(x, y) or beta is None or beta not in (0, 1):
         return False
-    xv, yv = x.dimshuffle(0), y.dimshuffle(1)
-    if beta == 1:
-        new = ger(z, a, xv, yv)
-    elif beta == 0:
-        zeros = T.zeros([_length(node, x, 0), _length(node, y, 1)], x.dtype)
-        new = ger(zeros, a, xv, yv)
-    else:
-        return False
-    return exact_replacement(node, new)
+    return exact_replacement(node, _outer(node, z if beta == 1 else None, a, x, y))
+
+
+def _is_outer(x: Any, y: Any) -> bool:
+    """Whether a column is multiplied with a row, of a dtype that BLAS has."""
+    return x.broadcastable[1] and y.broadcastable[0] and x.dtype in _BLAS_BY_VECTOR
+
+
+def _outer(node: Any, z: Any, a: Any, x: Any, y: Any) -> Any:
+    """``z + a * dot(x, y)`` of a column and a row; without `z`, if that is None."""
+    if z is None:
+        z = T.zeros([_length(node, x, 0), _length(node, y, 1)], x.dtype)
+    return ger(z, a, x.dimshuffle(0), y.dimshuffle(1))
 
 
 @local_optimizer([gemm_no_inplace])
@@ -412,27 +414,21 @@ def local_gemm_to_gemv(node: Any) -> Any:
 def local_dot22_to_ger_or_gemv(node: Any) -> Any:
     """``Dot22`` with a row or column ``-> Ger`` or ``Gemv``"""
     x, y = node.inputs
-    xb, yb = x.broadcastable, y.broadcastable
-    dtype = x.dtype
-    if dtype not in ("float32", "float64", "complex64", "complex128"):
+    if x.dtype not in _BLAS_BY_VECTOR:
         return False
-    one, zero = (T.constant(np.asarray(n, dtype=dtype)) for n in (1, 0))
+    one, zero = (T.constant(np.asarray(n, dtype=x.dtype)) for n in (1, 0))
 
     def by_vector(matrix: Any, vector: Any, length: Any) -> Any:
-        start = T.patternbroadcast(T.AllocEmpty(dtype)(length), (False,))
+        start = T.patternbroadcast(T.AllocEmpty(x.dtype)(length), (False,))
         return gemv_no_inplace(start, one, matrix, vector, zero)
 
-    if xb[1] and yb[0]:
-        # Columns times rows: an outer product.
-        xv, yv = x.dimshuffle(0), y.dimshuffle(1)
-        new = ger(T.zeros([_length(node, x, 0), _length(node, y, 1)], dtype=dtype), one, xv, yv)
-    elif xb[0] and yb[1]:
-        # A row times a column: a dot product of vectors as a Gemv of one row.
-        new = T.patternbroadcast(by_vector(x, y.dimshuffle(0), 1), (True,)).dimshuffle(0, "x")
-    elif xb[0] and not yb[0] and not yb[1]:
-        new = by_vector(y.T, x.dimshuffle(1), _length(node, y, 1)).dimshuffle("x", 0)
-    elif not xb[0] and not xb[1] and yb[1]:
+    if _is_outer(x, y):
+        new = _outer(node, None, one, x, y)
+    elif y.broadcastable[1] and (x.broadcastable[0] or not x.broadcastable[1]):
+        # The product of a row with a column is a Gemv of one row.
         new = by_vector(x, y.dimshuffle(0), _length(node, x, 0)).dimshuffle(0, "x")
+    elif x.broadcastable[0] and not y.broadcastable[0]:
+        new = by_vector(y.T, x.dimshuffle(1), _length(node, y, 1)).dimshuffle("x", 0)
     else:
         return False
     return exact_replacement(node, new, rebroadcast=True)
@@ -465,30 +461,22 @@ def _updates_many(node: Any) -> bool:
     return many
 
 
-@local_optimizer([gemm_no_inplace], inplace=True)
-def local_inplace_gemm(node: Any) -> Any:
-    """``Gemm{no_inplace} -> Gemm{inplace}``, but of the weights of deep networks"""
-    if node.op != gemm_no_inplace:
-        return False
-    z, *rest = node.inputs
-    if z in rest or (z.owner is None and _updates_many(node)):
-        return False
-    roots = set(view_roots(z))
-    if not roots.isdisjoint(view_roots(rest[1])) or not roots.isdisjoint(view_roots(rest[2])):
-        return False
-    return exact_replacement(node, gemm_inplace(_fresh(z), *rest))
-
-
 def _in_place(name: str, op: Any, overwriting: Any) -> Any:
     def overwrite(node: Any) -> Any:
-        """``op(z, x, y) -> op{inplace}(z, x, y)``"""
+        """``op(z, x, y) -> op{inplace}(z, x, y)``, but Gemm of the weights of deep networks"""
         z, *rest = node.inputs
-        return False if node.op != op or z in rest else exact_replacement(node, overwriting(_fresh(z), *rest))
+        if node.op != op or (op == gemm_no_inplace and z.owner is None and _updates_many(node)):
+            return False
+        roots = set(view_roots(z))
+        if not all(roots.isdisjoint(view_roots(v)) for v in rest):
+            return False
+        return exact_replacement(node, overwriting(_fresh(z), *rest))
 
     overwrite.__name__ = overwrite.__qualname__ = name
     return local_optimizer([op], inplace=True)(overwrite)
 
 
+local_inplace_gemm = _in_place("local_inplace_gemm", gemm_no_inplace, gemm_inplace)
 local_inplace_gemv = _in_place("local_inplace_gemv", gemv_no_inplace, gemv_inplace)
 local_inplace_ger = _in_place("local_inplace_ger", ger, ger_destructive)
 

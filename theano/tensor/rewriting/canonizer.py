@@ -6,8 +6,10 @@ Constants are collected into one, and what stands on both sides cancels.
 from __future__ import annotations
 
 import inspect
+from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import cached_property, reduce
+from itertools import zip_longest
 from math import fsum
 from typing import Any, TextIO
 
@@ -22,7 +24,7 @@ from theano.scalar import upcast
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.registry import register_canonicalize
-from theano.tensor.rewriting.terms import as_scalar_constant, constant_of, replacement
+from theano.tensor.rewriting.terms import argument_of, as_scalar_constant, constant_of, replacement
 
 # A tree of this many terms is not taken apart any further by the node above it: kernels with very many inputs do not
 # get faster, and looking at all terms again whenever one changes would make the cost quadratic.
@@ -227,18 +229,12 @@ class AlgebraicCanonizer(LocalOptimizer):
 
     def merge_num_denum(self, num: Sequence[Any], denum: Sequence[Any]) -> Any:
         """The expression of `num` over `denum` with the fewest operations."""
-        n, d = len(num), len(denum)
-        if n == 0 and d == 0:
-            return T.as_tensor_variable(self.calculate([], [], aslist=False))
-        if n == 0:
-            bottom = denum[0] if d == 1 else self.main(*denum)
-            if self.use_reciprocal and bottom.type.dtype != "bool":
+        top, bottom = (None if not side else side[0] if len(side) == 1 else self.main(*side) for side in (num, denum))
+        if top is None:
+            if bottom is not None and self.use_reciprocal and bottom.type.dtype != "bool":
                 return self.reciprocal(bottom)
-            return self.inverse(self.calculate([], [], aslist=False), bottom)
-        top = num[0] if n == 1 else self.main(*num)
-        if d == 0:
-            return T.as_tensor_variable(top)
-        return self.inverse(top, denum[0] if d == 1 else self.main(*denum))
+            top = self.calculate([], [], aslist=False)
+        return T.as_tensor_variable(top) if bottom is None else self.inverse(top, bottom)
 
     @staticmethod
     def get_constant(v: Any) -> Any:
@@ -246,6 +242,11 @@ class AlgebraicCanonizer(LocalOptimizer):
         if isinstance(v, Variable):
             return as_scalar_constant(v)
         return v
+
+    def _split(self, terms: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """The terms that are no numbers, and the numbers that the others are."""
+        known = [(v, self.get_constant(v)) for v in terms]
+        return [v for v, number in known if number is None], [number for _, number in known if number is not None]
 
     def simplify(self, num: list[Any], denum: list[Any], out_type: Any) -> tuple[list[Any], list[Any]]:
         """`simplify_constants` of `simplify_factors`."""
@@ -255,56 +256,36 @@ class AlgebraicCanonizer(LocalOptimizer):
 
     def simplify_factors(self, num: list[Any], denum: list[Any]) -> tuple[list[Any], list[Any]]:
         """Remove from both lists, which are changed, what stands in both."""
-        if not denum:
-            return num, denum
-        present = set(num)
+        present = Counter(num) if denum else {}
         for v in list(denum):
-            if v in present:
+            if present.get(v):
+                present[v] -= 1
                 num.remove(v)
                 denum.remove(v)
-                if v not in num:
-                    present.discard(v)
         return num, denum
 
     def simplify_constants(
         self, orig_num: Sequence[Any], orig_denum: Sequence[Any], out_type: Any = None
     ) -> tuple[list[Any], list[Any]]:
         """Put all constants together into one, first in the numerator; the neutral element is left out."""
-        num: list[Any] = []
-        denum: list[Any] = []
-        numct: list[Any] = []
-        denumct: list[Any] = []
-        for source, constants, rest in ((orig_num, numct, num), (orig_denum, denumct, denum)):
-            for v in source:
-                ct = self.get_constant(v)
-                if ct is None:
-                    rest.append(v)
-                else:
-                    constants.append(ct)
+        (num, numct), (denum, denumct) = map(self._split, (orig_num, orig_denum))
         if not numct and not denumct:
             return list(orig_num), list(orig_denum)
-        if len(numct) == 1 and not denumct and num and out_type is not None and self._sums is not None:
-            # The place of the constant: up to there the others stand in both lists.
-            at = next((i for i, (v, other) in enumerate(zip(orig_num, num)) if v is not other), len(num))
-            one = orig_num[at]
-            fits = isinstance(one, Constant) and one.type.dtype == out_type.dtype
-            if fits and one.type.broadcastable == (True,) * out_type.ndim and not self._is_neutral(numct[0]):
-                # There is nothing to compute: it only has to stand first.
-                return (list(orig_num) if at == 0 else [one, *num]), denum
         if self.use_reciprocal or num:
             ct = self.calculate(numct, denumct, aslist=True, out_type=out_type)
         else:
             # Without reciprocal a bare denominator needs the neutral element above it.
             ct = [self.calculate(numct, denumct, aslist=False, out_type=out_type)]
-        if len(ct) == 1 and len(numct) == 1 and not denumct and len(orig_num):
-            first = self.get_constant(orig_num[0])
-            if first is not None and _same_value(np.asarray(first), np.asarray(ct[0])):
+        # Of the rank of the result where that is known: no DimShuffle is needed then, only to be folded again.
+        ndim, dtype = (0, None) if out_type is None else (out_type.ndim, out_type.dtype)
+        if len(ct) == len(numct) == 1 and not denumct and _same_value(np.asarray(numct[0]), np.asarray(ct[0])):
+            one = next(v for v, other in zip_longest(orig_num, num) if v is not other)
+            if one is orig_num[0]:
                 # The constant stands where it belongs: a new one would look like a change for ever.
                 return list(orig_num), list(orig_denum)
-        # Of the rank of the result where that is known: no DimShuffle is needed then, only to be folded again.
-        shape = () if out_type is None else (1,) * out_type.ndim
-        dtype = None if out_type is None else out_type.dtype
-        made = [c if isinstance(c, Variable) else constant_of(np.asarray(c, dtype).reshape(shape)) for c in ct]
+            if isinstance(one, Constant) and one.type.broadcastable == (True,) * ndim and one.name is None:
+                return [one, *num], denum
+        made = [c if isinstance(c, Variable) else constant_of(np.asarray(c, dtype).reshape((1,) * ndim)) for c in ct]
         return made + num, denum
 
     def loses_constant(self, num: Sequence[Any], denum: Sequence[Any], dtype: str) -> bool:
@@ -316,10 +297,7 @@ class AlgebraicCanonizer(LocalOptimizer):
             return False
         if sum([v.owner is None or type(v.owner.op) is DimShuffle for v in (*num, *denum)]) < 2:
             return False
-        top, bottom = ([c for v in side if (c := self.get_constant(v)) is not None] for side in (num, denum))
-        if len(top) + len(bottom) < 2:
-            return False
-        top, bottom = ([float(c.flat[0]) for c in side if c.size and c.dtype.kind != "c"] for side in (top, bottom))
+        top, bottom = ([float(c) for c in self._split(side)[1]] for side in (num, denum))
         values = [c for c in (*top, *bottom) if c and np.isfinite(c)]
         if len(values) < 2:
             return False
@@ -368,15 +346,9 @@ class AlgebraicCanonizer(LocalOptimizer):
             same = same or v.type.broadcastable == pattern
         if not same:
             return self._built(node, num, denum)
-        if num[0].name is not None and isinstance(num[0], Constant) and not any(map(self._is_opened, node.inputs)):
-            # Where it only moves it is a new constant, as it is in the original.
-            num[0] = constant_of(num[0].data)
         # As of a node that has just been made.
         _terms_of.pop(id(node), None)
         return NewInputs(num)
-
-    def _is_opened(self, v: Any) -> bool:
-        return v.owner is not None and (type(v.owner.op) is DimShuffle or self._role(v.owner.op) > 0)
 
     def _terms(self, node: Any) -> tuple[list[Any], list[Any]] | None:
         """What the canonical form of `node` is built of, above and below the line; None if it is of that form."""
@@ -471,12 +443,13 @@ class AlgebraicCanonizer(LocalOptimizer):
             return False
         return not isinstance(top, Constant) or not self._is_neutral(self.get_constant(top))
 
+    @cached_property
+    def _neutral(self) -> Any:
+        """The neutral element, as a number of Python, which compares quicker."""
+        return np.asarray(self.calculate([], [], aslist=False)).item()
+
     def _is_neutral(self, value: Any) -> bool:
-        neutral = self.__dict__.get("_neutral")
-        if neutral is None:
-            # As a number of Python, which compares quicker.
-            neutral = self._neutral = np.asarray(self.calculate([], [], aslist=False)).item()
-        return value is not None and _all_are(value, neutral)
+        return value is not None and _all_are(value, self._neutral)
 
     def _is_built(self, out: Any, num: list[Any], denum: list[Any]) -> bool:
         """Whether `out` is what `merge_num_denum` would build."""
@@ -553,23 +526,22 @@ def mul_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False
     """
     if not num and not denum:
         return [] if aslist else np.int8(1)
-    if out_type is not None:
-        first = np.dtype(out_type.dtype)
-    else:
-        first = np.result_type(*[np.asarray(v).dtype for v in (*num, *denum)])
+    dtype = out_type.dtype if out_type is not None else np.result_type(*[np.asarray(v).dtype for v in (*num, *denum)])
     if len(num) == 1 and not denum:
-        value = np.asarray(num[0]).astype(first)
-        return ([] if _all_are(value, 1) else [value]) if aslist else value
-    one = np.asarray(1, dtype=first)
+        value = np.asarray(num[0]).astype(dtype)
+        return _listed(value, 1) if aslist else value
+    one = np.asarray(1, dtype=dtype)
     # Dividing by a constant zero is the user's business and gives infinity, as it would at run time.
     with np.errstate(all="ignore"):
         value = reduce(np.multiply, num, one)
         if len(denum):
             value = np.true_divide(value, reduce(np.multiply, denum, one))
-        value = np.asarray(value).astype(first)
-    if aslist:
-        return [] if _all_are(value, 1) else [value]
-    return value
+        value = np.asarray(value).astype(dtype)
+    return _listed(value, 1) if aslist else value
+
+
+def _listed(value: Any, neutral: int) -> list[Any]:
+    return [] if _all_are(np.asarray(value), neutral) else [value]
 
 
 def add_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False, out_type: Any = None) -> Any:
@@ -589,10 +561,7 @@ def add_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False
     >>> float(add_calculate([2.0, 3.0], [1.0])), add_calculate([1.0], [1.0], aslist=True)
     (4.0, [])
     """
-    if out_type is not None:
-        zero: Any = np.asarray(0, dtype=out_type.dtype)
-    else:
-        zero = 0.0
+    zero: Any = 0.0 if out_type is None else np.asarray(0, dtype=out_type.dtype)
     with np.errstate(all="ignore"):
         if out_type is not None and out_type.dtype == "bool":
             value = reduce(np.logical_or, num, zero)
@@ -602,9 +571,7 @@ def add_calculate(num: Sequence[Any], denum: Sequence[Any], aslist: bool = False
                 value = value - reduce(np.add, denum, zero)
         if out_type is not None:
             value = np.asarray(value).astype(out_type.dtype)
-    if aslist:
-        return [] if _all_are(np.asarray(value), 0) else [value]
-    return value
+    return _listed(value, 0) if aslist else value
 
 
 local_mul_canonizer = AlgebraicCanonizer(T.mul, T.true_div, T.inv, mul_calculate, False)
@@ -635,12 +602,9 @@ def check_for_x_over_absX(numerators: list[Any], denominators: list[Any]) -> tup
     ([y, Elemwise{sgn,no_inplace}.0], [])
     """
     for den in list(denominators):
-        node = den.owner
-        if node is not None and node.op == T.abs_ and node.inputs[0] in numerators:
-            x = node.inputs[0]
-            # The absolute value of the least integer is itself.
-            if x.type.dtype not in T.float_dtypes:
-                continue
+        x = argument_of(den, T.abs_)
+        # The absolute value of the least integer is itself.
+        if x in numerators and x.type.dtype in T.float_dtypes:
             denominators.remove(den)
             numerators.remove(x)
             numerators.append(T.sgn(x))

@@ -16,7 +16,7 @@ from theano.tensor.advanced_subtensor import (
 from theano.tensor.choosing import Nonzero
 from theano.tensor.elemwise import Elemwise, Sum
 from theano.tensor.rewriting.registry import rewrites
-from theano.tensor.rewriting.terms import exact_replacement, lengths_of, same_dimension
+from theano.tensor.rewriting.terms import exact_replacement, is_made_by, lengths_of, same_dimension
 
 # What costs no more for an element that is not chosen than to see that it is not.
 _LIGHT = (scal.Add, scal.Sub, scal.Mul, scal.Neg, scal.Sqr, scal.Abs, scal.Cast)
@@ -53,50 +53,30 @@ def local_sum_of_masked(node: Any) -> Any:
     chosen = node.inputs[0]
     if chosen.type.ndim != 1:
         return False
-    steps: list[Any] = []
-    masks: set[Any] = set()
     copied: list[Any] = []
-    todo = [chosen]
-    seen = {chosen}
-    while todo:
-        v = todo.pop()
+    steps = [node]
+
+    def whole(v: Any) -> Any:
+        """`v` of all elements instead of those that are chosen; None if that is no little arithmetic."""
         if all(v.type.broadcastable):
-            continue
+            return v
         maker = v.owner
-        if maker is None:
-            return False
-        if isinstance(maker.op, AdvancedBooleanSubtensor):
-            if len(maker.inputs) != 2 or not _same_shape(node, *maker.inputs):
-                return False
-            masks.add(maker.inputs[1])
+        if is_made_by(v, AdvancedBooleanSubtensor):
             copied.append(v)
-        elif isinstance(maker.op, Elemwise) and isinstance(maker.op.scalar_op, _LIGHT) and len(v.clients) == 1:
-            steps.append(maker)
-            fresh = [i for i in maker.inputs if i not in seen]
-            seen.update(fresh)
-            todo.extend(fresh)
-        else:
-            return False
-        if len(masks) > 1 or len(steps) > _MOST_STEPS:
-            return False
+            return maker.inputs[0] if len(maker.inputs) == 2 and _same_shape(node, *maker.inputs) else None
+        is_light = is_made_by(v, Elemwise) and isinstance(maker.op.scalar_op, _LIGHT)
+        if not is_light or len(v.clients) != 1 or len(steps) > _MOST_STEPS:
+            return None
+        steps.append(maker)
+        inputs = [whole(i) for i in maker.inputs]
+        return None if None in inputs else copy_stack_trace(v, Elemwise(maker.op.scalar_op)(*inputs))
+
+    x = whole(chosen)
+    masks = {v.owner.inputs[1] for v in copied}
     # What is copied out for somebody else can as well be summed up.
-    if not masks or any(client not in (node, *steps) for v in copied for client, _ in v.clients):
+    if x is None or len(masks) != 1 or any(client not in steps for v in copied for client, _ in v.clients):
         return False
-    (mask,) = masks
-    whole: dict[Any, Any] = {}
-
-    def value(v: Any) -> Any:
-        if v not in whole:
-            number = all(v.type.broadcastable)
-            whole[v] = v.dimshuffle(["x"] * mask.type.ndim) if number else v.owner.inputs[0]
-        return whole[v]
-
-    # A step has one client, so those found later come first.
-    for step in reversed(steps):
-        whole[step.outputs[0]] = Elemwise(step.op.scalar_op)(*[value(v) for v in step.inputs])
-        copy_stack_trace(step.outputs[0], whole[step.outputs[0]])
-    x = value(chosen)
-    picked = T.switch(mask, x, T.constant(0, dtype=x.type.dtype))
+    picked = T.switch(*masks, x, T.constant(0, dtype=x.type.dtype))
     new = Sum(None, dtype=node.op.dtype, acc_dtype=node.op.acc_dtype)(picked)
     if picked.type.dtype != chosen.type.dtype or new.type != node.outputs[0].type:
         return False

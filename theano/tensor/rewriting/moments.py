@@ -11,7 +11,7 @@ from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise, Sum
 from theano.tensor.moments import moments as _moments
 from theano.tensor.rewriting.reduction import _axes
 from theano.tensor.rewriting.registry import rewrites
-from theano.tensor.rewriting.terms import argument_of, is_elemwise, is_made_by
+from theano.tensor.rewriting.terms import argument_of, is_elemwise, is_made_by, nodes_below
 
 _MOST_NODES = 16  # between a mean and its sum
 
@@ -32,17 +32,8 @@ def _is_whole_sum(node: Any) -> bool:
 
 def _sum_below(mean: Variable, x: Variable) -> Apply | None:
     """The sum of all elements of `x` that a variable is computed from, by a few operations on single numbers."""
-    stack, seen = [mean], 0
-    while stack and seen < _MOST_NODES:
-        node = stack.pop().owner
-        seen += 1
-        if node is None:
-            continue
-        if _is_whole_sum(node) and node.inputs[0] is x:
-            return node
-        if isinstance(node.op, Elemwise | DimShuffle):
-            stack.extend(node.inputs)
-    return None
+    below = nodes_below(mean, _MOST_NODES, (Elemwise, DimShuffle))
+    return next((node for node in below if _is_whole_sum(node) and node.inputs[0] is x), None)
 
 
 @rewrites([Sum], "specialize")

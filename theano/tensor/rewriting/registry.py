@@ -21,11 +21,10 @@ def _registrar(database: str) -> Callable[..., Any]:
             return decorate
         options = dict(kwargs)
         name = options.pop("name", None) or lopt.__name__
-        target = local_useless if database == "useless" else optdb[database]
         if database == "useless":
-            target.register(name, lopt, "last", "fast_run", *tags, **options)
+            local_useless.register(name, lopt, "last", "fast_run", *tags, **options)
         else:
-            target.register(name, lopt, "fast_run", *tags, **options)
+            optdb[database].register(name, lopt, "fast_run", *tags, **options)
         return lopt
 
     register.__name__ = f"register_{database}"

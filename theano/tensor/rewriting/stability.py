@@ -2,45 +2,20 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any
 
 import numpy as np
 
-from theano.scalar import compound, explog
+from theano.scalar import compound
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise, MaxOrMinusInfinity, Sum
-from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import Made, P, c, d, number, once, rest, rewrite, rule, x
-from theano.tensor.rewriting.terms import (
-    argument_of,
-    as_scalar_constant,
-    replacement,
-    same_dtype,
-    signed,
-)
+from theano.tensor.rewriting.terms import argument_of, as_scalar_constant, is_elemwise, nodes_below, same_dtype, signed
 
 log_cosh = Elemwise(compound.log_cosh, name="log_cosh")
 
 
 LOG_2 = number(np.log(2), "log(2)")
-
-#: Functions that are never negative.
-_POSITIVE = frozenset(map(type, (T.exp.scalar_op, T.cosh.scalar_op, T.erfc.scalar_op, explog.sigmoid, compound.sigmoid_slope)))
-
-
-def _is_positive(x: Any) -> bool:
-    return type(getattr(getattr(x.owner, "op", None), "scalar_op", None)) in _POSITIVE
-
-
-def _is_finite_power(c: Any) -> bool:
-    value = as_scalar_constant(c)
-    return value != 0 and bool(np.isfinite(value))
-
-
-def _is_even_power(x: Any, c: Any) -> bool:
-    return _is_finite_power(c) and as_scalar_constant(c) % 2 == 0 and not _is_positive(x)
-
 
 def _has_no_constant(rest: tuple) -> bool:
     return bool(rest) and all(as_scalar_constant(v) is None for v in rest)
@@ -61,34 +36,6 @@ local_log1p = rewrite(
     rule(P.log(-(x - 1)), P.log1p(P.neg(x)), "floats", where=NO_CONSTANT),
     rule(P.log(-(-1 - x)), P.log1p(x), "floats", where=NO_CONSTANT),
 )
-
-
-@rewrites([T.log], "stabilize specialize")
-def local_log_add(node: Any) -> Any:
-    """``log(exp(x) + exp(y)) -> max(x, y) + log1p(exp(-|x - y|))``, also for three or four terms one after another, and
-    for more ``max + log(sum(exp(term - max)))``
-    """
-    inner = node.inputs[0].owner
-    if inner is None or inner.op != T.add:
-        return False
-    terms = [argument_of(i, T.exp) for i in inner.inputs]
-    if of_opposites(node.inputs[0], T.add) is not None:
-        return False
-    if any(t is None for t in terms) or node.outputs[0].type.dtype.startswith("complex"):
-        return False
-    # The exponentials of integers are floats; so must be what takes their place.
-    terms = [same_dtype(t, node.outputs[0]) for t in terms]
-    if len(terms) <= _PAIRWISE:
-        return replacement(node, reduce(_log_add, terms))
-    if len({t.owner.inputs[1] if t.owner and t.owner.op == T.sub else t for t in terms}) == 1:
-        # The terms are already less one common maximum.
-        return False
-    top = reduce(T.maximum, terms)
-    spread = T.log(T.add(*[T.exp(t - top) for t in terms]))
-    return replacement(node, T.switch(T.isinf(top), top, top + spread))
-
-
-_PAIRWISE = 4
 
 
 def of_opposites(v: Any, op: Any) -> Any:
@@ -126,12 +73,6 @@ local_log_of_opposites = rewrite(
 )
 
 
-def _log_add(x: Any, y: Any) -> Any:
-    # Equal infinities have no difference; the larger one is the result.
-    top = T.maximum(x, y)
-    return T.switch(T.eq(x, y), top + np.asarray(np.log(2), dtype=top.dtype), top + T.log1p(T.exp(-abs(x - y))))
-
-
 def largest(x: Any, axis: Any, keepdims: bool = False) -> Any:
     """Return the maximum of `x`, minus infinity of nothing: that is the logarithm of a sum of no exponentials.
 
@@ -163,38 +104,10 @@ def _sum_of(v: Any) -> tuple[Any, tuple | None]:
 
 def _less_its_max(x: Any) -> bool:
     # Whether x is ``y - max(y)``, with what masks infinities around the maximum.
-    if x.owner is None or x.owner.op != T.sub:
+    if not is_elemwise(x.owner, T.sub):
         return False
-    y, stack = x.owner.inputs[0], [x.owner.inputs[1]]
-    for _ in range(12):
-        if not stack:
-            break
-        node = stack.pop().owner
-        if node is None:
-            continue
-        if isinstance(node.op, (T.CAReduce, T.MaxAndArgmax)) and node.inputs[0] is y:
-            return True
-        stack.extend(node.inputs)
-    return False
-
-
-@rewrites([T.log], "stabilize specialize")
-def local_log_sum_exp(node: Any) -> Any:
-    """``log(sum(exp(x), axis)) -> max(x, axis) + log(sum(exp(x - max(x, axis)), axis))``"""
-    total, order = _sum_of(node.inputs[0])
-    x = None if total is None else argument_of(total.inputs[0], T.exp)
-    if x is None or x.type.dtype not in ("float16", "float32", "float64") or _less_its_max(x):
-        return False
-    axis = total.op.axis
-    top = largest(x, axis)
-    top_kept = largest(x, axis, keepdims=True)
-    # Where the maximum is infinite it is the result, and the differences would be NaN.
-    shift = T.switch(T.isinf(top_kept), np.asarray(0, dtype=x.dtype), top_kept)
-    spread = T.log(T.sum(T.exp(x - shift), axis=axis))
-    new = T.switch(T.isinf(top), top, top + spread)
-    if order is not None:
-        new = new.dimshuffle(*order)
-    return replacement(node, new)
+    y, top = x.owner.inputs
+    return any(isinstance(node.op, (T.CAReduce, T.MaxAndArgmax)) and node.inputs[0] is y for node in nodes_below(top, 12))
 
 
 local_expm1 = rewrite(
@@ -237,17 +150,4 @@ local_one_minus_cos = rewrite(
     "stabilize specialize",
     rule(1 - once(P.cos(x)), 2 * P.sqr(P.sin(0.5 * x)), "floats"),
     rule(once(P.cos(x)) - 1, -2 * P.sqr(P.sin(0.5 * x)), "floats"),
-)
-
-
-local_log_sqrt = rewrite("local_log_sqrt", "stabilize specialize", rule(P.log(P.sqrt(x)), 0.5 * P.log(x), "floats"))
-
-
-local_log_pow = rewrite(
-    "local_log_pow",
-    "canonicalize:local_log_prod_sqr specialize:local_log_prod_sqr",
-    rule(P.log(x**2), 2 * P.log(x), "floats", where=("`x` cannot be negative", _is_positive)),
-    rule(P.log(x**2), 2 * P.log(P.abs_(x)), "floats"),
-    rule(P.log(P.pow(x, c)), c * P.log(P.abs_(x)), "floats", where=("`c` is even, not 0, `x` may be negative", _is_even_power)),
-    rule(P.log(P.pow(x, c)), c * P.log(x), "floats", where=("`c` is finite and not 0", _is_finite_power)),
 )

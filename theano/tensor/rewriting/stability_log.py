@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from theano.scalar import compound
+from theano.scalar import compound, explog
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise, Sum
 from theano.tensor.nnet.sigm import sigmoid, softplus
 from theano.tensor.nnet.softmax import Softmax, SoftmaxWithBias, logsoftmax_op, softmax_op
 from theano.tensor.rewriting.registry import rewrites
-from theano.tensor.rewriting.rules import P, applies, once, rewrite, rule, x, y
+from theano.tensor.rewriting.rules import P, applies, c, once, rewrite, rule, x, y
 from theano.tensor.rewriting.stability import LOG_2, _less_its_max, _sum_of, largest, log_cosh, of_opposites
 from theano.tensor.rewriting.terms import (
     argument_of,
@@ -21,10 +21,13 @@ from theano.tensor.rewriting.terms import (
     fraction,
     is_bounded,
     is_elemwise,
+    is_made_by,
     opened,
     quotient,
     replacement,
+    same_dtype,
     split_constants,
+    sum_of,
 )
 
 log_1_minus_tanh = Elemwise(compound.log_1_minus_tanh, name="log_1_minus_tanh")
@@ -71,14 +74,15 @@ def _terms(v: Any) -> list[Any]:
 
 def _has_stable_log(v: Any) -> bool:
     """Whether the logarithm of `v` has a form that is finite where `v` has become 0 or infinite."""
-    node = v.owner
-    if node is None:
-        return False
-    if isinstance(node.op, (Softmax, SoftmaxWithBias)) or is_elemwise(node, T.exp, T.erfc, T.cosh, T.sinh, sigmoid):
+    if is_made_by(v, Softmax, SoftmaxWithBias) or is_elemwise(v.owner, T.exp, T.erfc, T.cosh, T.sinh, sigmoid):
         return True
     total, _ = _sum_of(v)
     terms = [total.inputs[0]] if total is not None else _terms(v)
     return 0 < len(terms) <= _TERMS and all(weighted_exponential(t) is not None for t in terms)
+
+
+#: Functions that are never negative.
+_POSITIVE = frozenset(map(type, (T.exp.scalar_op, T.cosh.scalar_op, T.erfc.scalar_op, explog.sigmoid, compound.sigmoid_slope)))
 
 
 def _is_positive(v: Any, depth: int = 4) -> bool:
@@ -86,14 +90,34 @@ def _is_positive(v: Any, depth: int = 4) -> bool:
     constant = as_scalar_constant(v)
     if constant is not None:
         return bool(constant >= 0)
-    node = v.owner
-    if node is None or not depth:
+    if not depth or v.owner is None:
         return False
-    if isinstance(node.op, (Softmax, SoftmaxWithBias)) or is_elemwise(node, T.exp, T.erfc, T.cosh, sigmoid):
+    if is_made_by(v, Softmax, SoftmaxWithBias) or type(getattr(v.owner.op, "scalar_op", None)) in _POSITIVE:
         return True
-    return (isinstance(node.op, (DimShuffle, Sum)) or is_elemwise(node, T.add, T.mul, T.true_div)) and all(
-        _is_positive(i, depth - 1) for i in node.inputs
-    )
+    keeps_sign = is_made_by(v, DimShuffle, Sum) or is_elemwise(v.owner, T.add, T.mul, T.true_div)
+    return keeps_sign and all(_is_positive(i, depth - 1) for i in v.owner.inputs)
+
+
+def _is_finite_power(c: Any) -> bool:
+    value = as_scalar_constant(c)
+    return value != 0 and bool(np.isfinite(value))
+
+
+def _is_even_power(x: Any, c: Any) -> bool:
+    return _is_finite_power(c) and as_scalar_constant(c) % 2 == 0 and not _is_positive(x)
+
+
+local_log_sqrt = rewrite("local_log_sqrt", "stabilize specialize", rule(P.log(P.sqrt(x)), 0.5 * P.log(x), "floats"))
+
+
+local_log_pow = rewrite(
+    "local_log_pow",
+    "canonicalize:local_log_prod_sqr specialize:local_log_prod_sqr",
+    rule(P.log(x**2), 2 * P.log(x), "floats", where=("`x` cannot be negative", lambda x: _is_positive(x))),
+    rule(P.log(x**2), 2 * P.log(P.abs_(x)), "floats"),
+    rule(P.log(P.pow(x, c)), c * P.log(P.abs_(x)), "floats", where=("`c` is even, not 0, `x` may be negative", _is_even_power)),
+    rule(P.log(P.pow(x, c)), c * P.log(x), "floats", where=("`c` is finite and not 0", _is_finite_power)),
+)
 
 
 @rewrites([T.log], "stabilize specialize")
@@ -132,7 +156,7 @@ def local_log_of_product(node: Any) -> Any:
     if half is not None:
         return replacement(node, half)
     logs = [*map(T.log, parts[0]), *logs]
-    new = T.constant(np.asarray(0, dtype=dtype)) if not logs else logs[0] if len(logs) == 1 else T.add(*logs)
+    new = sum_of(logs) if logs else T.constant(np.asarray(0, dtype=dtype))
     for part in parts[1]:
         new = T.sub(new, T.log(part))
     return replacement(node, new)
@@ -158,32 +182,80 @@ local_log_1_minus_half_erfc = rewrite(
 )
 
 
+#: So many terms one after another.
+_PAIRWISE = 4
+
+
+@rewrites([T.log], "stabilize specialize")
+def local_log_add(node: Any) -> Any:
+    """``log(exp(x) + exp(y)) -> max(x, y) + log1p(exp(-|x - y|))``, also for three or four terms one after another, and
+    for more ``max + log(sum(exp(term - max)))``
+    """
+    terms = [argument_of(i, T.exp) for i in _terms(node.inputs[0])]
+    if not terms or None in terms or node.outputs[0].type.dtype.startswith("complex"):
+        return False
+    if of_opposites(node.inputs[0], T.add) is not None:
+        return False
+    # The exponentials of integers are floats; so must be what takes their place.
+    terms = [same_dtype(t, node.outputs[0]) for t in terms]
+    if len(terms) <= _PAIRWISE:
+        return replacement(node, reduce(_log_add, terms))
+    if _share_a_shift(terms):
+        return False
+    _, shift, total = shifted_sum([(t, [], []) for t in terms], terms)
+    return replacement(node, shift + T.log(total))
+
+
+def _log_add(x: Any, y: Any) -> Any:
+    # Equal infinities have no difference; the larger one is the result.
+    top = T.maximum(x, y)
+    return T.switch(T.eq(x, y), top + np.asarray(np.log(2), dtype=top.dtype), top + T.log1p(T.exp(-abs(x - y))))
+
+
+def _log_of_sum(node: Any, weighted: bool) -> Any:
+    """The logarithm of a sum along axes of exponentials, that have weights or have none; None of anything else."""
+    total, order = _sum_of(node.inputs[0])
+    found = None if total is None else weighted_exponential(total.inputs[0])
+    if found is None or bool(found[1] or found[2]) != weighted or found[0].type.dtype != node.outputs[0].type.dtype:
+        return None
+    if _less_its_max(found[0]):
+        return None
+    inside, _, shifted = shifted_along(found, total.inputs[0], total.op.axis)
+    new = finite(largest(inside, total.op.axis)) + T.log(shifted)
+    return new if order is None else new.dimshuffle(*order)
+
+
+@rewrites([T.log], "stabilize specialize")
+def local_log_sum_exp(node: Any) -> Any:
+    """``log(sum(exp(x), axis)) -> max(x, axis) + log(sum(exp(x - max(x, axis)), axis))``"""
+    new = _log_of_sum(node, False)
+    return new is not None and replacement(node, new)
+
+
 @rewrites([T.log], "stabilize specialize")
 def local_log_sum_weighted_exp(node: Any) -> Any:
     """``log(sum(w * exp(x))) -> m + log(sum(w * exp(x - m)))``, m the maximum of the `x` whose `w` is not 0; also for
     ``log(w1 * exp(x1) + w2 * exp(x2))``
     """
-    total, order = _sum_of(node.inputs[0])
-    if total is not None:
-        found = weighted_exponential(total.inputs[0])
-        if found is None or not (found[1] or found[2]) or found[0].type.dtype != node.outputs[0].type.dtype:
+    new = _log_of_sum(node, True)
+    if new is None:
+        parts = [weighted_exponential(t) for t in _terms(node.inputs[0])]
+        if not 1 < len(parts) <= _TERMS or any(p is None or p[0].type.dtype != node.outputs[0].type.dtype for p in parts):
             return False
-        x, top, bottom = found
-        if _less_its_max(x):
+        if not any(p[1] or p[2] for p in parts) or _share_a_shift([p[0] for p in parts]):
             return False
-        x = masked(x, top, bottom, total.inputs[0])
-        axis = total.op.axis
-        kept = finite(largest(x, axis, keepdims=True))
-        shift = finite(largest(x, axis))
-        new = shift + T.log(T.sum(quotient([*top, T.exp(x - kept)], bottom, x.type.dtype), axis=axis))
-        return replacement(node, new if order is None else new.dimshuffle(*order))
-    parts = [weighted_exponential(t) for t in _terms(node.inputs[0])]
-    if not 1 < len(parts) <= _TERMS or any(p is None or p[0].type.dtype != node.outputs[0].type.dtype for p in parts):
-        return False
-    if not any(p[1] or p[2] for p in parts) or _share_a_shift([p[0] for p in parts]):
-        return False
-    _, shift, total = shifted_sum(parts, node.inputs[0].owner.inputs)
-    return replacement(node, shift + T.log(total))
+        _, shift, total = shifted_sum(parts, node.inputs[0].owner.inputs)
+        new = shift + T.log(total)
+    return replacement(node, new)
+
+
+def shifted_along(found: Any, summed: Any, axes: Any, keepdims: bool = False) -> tuple[Any, Any, Any]:
+    """The `x` of a weighted exponential where its weight is not 0, the maximum `m` along axes, and the sum with ``x - m``."""
+    x, top, bottom = found
+    inside = masked(x, top, bottom, summed)
+    shift = finite(largest(inside, axes, keepdims=True))
+    total = T.sum(quotient([*top, T.exp(inside - shift)], bottom, x.type.dtype), axis=axes, keepdims=keepdims)
+    return inside, shift, total
 
 
 def shifted_sum(parts: list[Any], terms: list[Any]) -> tuple[list[Any], Any, Any]:

@@ -17,8 +17,8 @@ from theano.tensor.nnet.rewriting import _softmax_along, _summed_axes, _unshifte
 from theano.tensor.nnet.sigm import sigmoid
 from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import Otherwise, P, among, rewrite, x, y
-from theano.tensor.rewriting.stability import _less_its_max, largest
-from theano.tensor.rewriting.stability_log import _TERMS, _share_a_shift, finite, masked, shifted_sum, weighted_exponential
+from theano.tensor.rewriting.stability import _less_its_max, _sum_of
+from theano.tensor.rewriting.stability_log import _TERMS, _share_a_shift, shifted_along, shifted_sum, weighted_exponential
 from theano.tensor.rewriting.terms import (
     argument_of,
     as_scalar_constant,
@@ -93,32 +93,28 @@ def _exp_over_weighted_sum(node: Any, top: list[Any], bottom: list[Any]) -> Any:
     keepdims=True) -> c * exp(x - m) / sum(w * exp(x - m))``, m the maximum of the `x` whose `w` is not 0
     """
     for k, below in enumerate(bottom):
-        total = below.owner
-        if total is not None and total.inputs and total.inputs[0].owner is not None and not isinstance(total.op, Sum):
-            total = total.inputs[0].owner
-        if total is None or not isinstance(total.op, Sum):
+        total, _ = _sum_of(below)
+        if total is None:
             continue
         summed = total.inputs[0]
         found = weighted_exponential(summed)
         axes = None if found is None else _summed_axes(below, summed)
         if found is None or axes is None or summed.type.dtype != node.outputs[0].type.dtype:
             continue
-        x, w_top, w_bottom = found
+        x, weights, divisors = found
         rest, rest_bottom = _without_exp(top, x), _without(bottom, k)
         if rest is None:
             continue
-        if not w_top and not w_bottom and len(axes) == 1:
+        if not weights and not divisors and len(axes) == 1:
             if not rest and not rest_bottom:
                 # The softmax alone has a rewrite of its own.
                 return False
             return _rebuilt(node, [*rest, _softmax_along(_unshifted(x, axes), axes[0])], rest_bottom)
         if _less_its_max(x):
             continue
-        inside = masked(x, w_top, w_bottom, summed)
-        shift = finite(largest(inside, axes, keepdims=True))
+        inside, shift, under = shifted_along(found, summed, axes, keepdims=True)
         # Exponentials that count for nothing must not become infinite: 0 times infinity is NaN.
-        above = T.exp((inside if all(any(f is g for g in rest) for f in w_top) else x) - shift)
-        under = T.sum(quotient([*w_top, T.exp(inside - shift)], w_bottom, x.type.dtype), axis=axes, keepdims=True)
+        above = T.exp((inside if all(any(f is g for g in rest) for f in weights) else x) - shift)
         value = T.true_div(product_of([*rest, above]), product_of([*rest_bottom, under]))
         return replacement(node, value)
     return False
@@ -145,18 +141,15 @@ def local_quotient_of_powers(node: Any) -> Any:
     if under:
         top = factors_of(node.inputs[0])
     bottom = factors_of(node.inputs[1])
-    above = [_power(f) for f in top]
-    below = [_power(f) for f in bottom]
-    for j, k in pairs(range(len(top)), range(len(bottom))):
-        base, exponent = above[j][0], above[j][1] - below[k][1]
-        if isinstance(base, Constant) or not base.type.dtype.startswith("float") or not same_expression(base, below[k][0]):
+    for (j, (base, above)), (k, (other, below)) in pairs(enumerate(map(_power, top)), enumerate(map(_power, bottom))):
+        if isinstance(base, Constant) or not base.type.dtype.startswith("float") or not same_expression(base, other):
             continue
         rest, rest_bottom = _without(top, j), _without(bottom, k)
-        n = abs(exponent)
+        n = abs(above - below)
         if n:
             constant = np.asarray(n, dtype=base.type.dtype)
             factor = base if n == 1 else T.sqr(base) if n == 2 else T.pow(base, constant)
-            (rest if exponent > 0 else rest_bottom).append(factor)
+            (rest if above > below else rest_bottom).append(factor)
         return _rebuilt(node, rest, rest_bottom)
     return False
 

@@ -20,11 +20,19 @@ from theano.tensor.rewriting.terms import as_scalar_constant, is_elemwise, produ
 if TYPE_CHECKING:
     from fractions import Fraction
 
-_FUNCTIONS = (T.exp, T.expm1, sigmoid, T.tanh, sigmoid_slope, T.cosh, T.sinh)
-_EXP, _EXPM1, _SIGMOID, _TANH, _SLOPE, _COSH, _SINH = (type(op.scalar_op) for op in _FUNCTIONS)
+#: Each function of `x` as a quotient of polynomials of E, powers and coefficients, where E is ``exp(x)`` or ``exp(2 * x)``.
+_FUNCTIONS = {
+    T.exp: (1, {1: 1}, {0: 1}),
+    T.expm1: (1, {1: 1, 0: -1}, {0: 1}),
+    sigmoid: (1, {1: 1}, {1: 1, 0: 1}),
+    sigmoid_slope: (1, {1: 1}, {2: 1, 1: 2, 0: 1}),
+    T.tanh: (2, {1: 1, 0: -1}, {1: 1, 0: 1}),
+    T.cosh: (1, {1: 1, -1: 1}, {0: 2}),
+    T.sinh: (1, {1: 1, -1: -1}, {0: 2}),
+}
 _OPERATIONS = (T.add, T.sub, T.mul, T.true_div, T.inv, T.neg, T.sqr, T.pow)
 _ADD, _SUB, _MUL, _TRUE_DIV, _INV, _NEG, _SQR, _POW = (type(op.scalar_op) for op in _OPERATIONS)
-_KINDS = frozenset({_EXP, _EXPM1, _SIGMOID, _TANH, _SLOPE, _COSH, _SINH})
+_KINDS = {type(op.scalar_op): form for op, form in _FUNCTIONS.items()}
 _ARITHMETIC = frozenset({_ADD, _SUB, _MUL, _TRUE_DIV, _INV, _NEG, _SQR, _POW})
 _SUMS = frozenset({_ADD, _SUB})
 _DIVISIONS = frozenset({_TRUE_DIV, _INV})
@@ -33,9 +41,10 @@ _DIVISIONS = frozenset({_TRUE_DIV, _INV})
 _NODES, _POWERS, _GROUPS = 60, 24, 6
 
 #: A polynomial of whole, also negative, powers of E: power -> coefficient, none of which is 0.
-Polynomial: TypeAlias = "dict[int, Fraction]"
+Polynomial: TypeAlias = "dict[int, int | Fraction]"
 #: Numerator and denominator, for each product of powers of other factors.
 Groups: TypeAlias = "dict[frozenset, tuple[Polynomial, Polynomial]]"
+_ONE: Polynomial = {0: 1}
 
 
 def _fraction(*parts: Any) -> Fraction:
@@ -57,7 +66,7 @@ def _kind(v: Any) -> Any:
 def _plus(a: Polynomial, b: Polynomial) -> Polynomial:
     total = dict(a)
     for n, c in b.items():
-        total[n] = total.get(n, _fraction(0)) + c
+        total[n] = total.get(n, 0) + c
     return {n: c for n, c in total.items() if c}
 
 
@@ -67,7 +76,7 @@ def _times(a: Polynomial, b: Polynomial) -> Polynomial:
     total: Polynomial = {}
     for n, c in a.items():
         for m, d in b.items():
-            total[n + m] = total.get(n + m, _fraction(0)) + c * d
+            total[n + m] = total.get(n + m, 0) + c * d
     return {n: c for n, c in total.items() if c}
 
 
@@ -76,7 +85,7 @@ def _divided(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:
     quotient: Polynomial = {}
     top = max(b)
     while a and max(a) >= top:
-        n, c = max(a) - top, a[max(a)] / b[top]
+        n, c = max(a) - top, _fraction(a[max(a)], b[top])
         quotient[n] = c
         a = _plus(a, {n + m: -c * d for m, d in b.items()})
     return quotient, a
@@ -85,7 +94,7 @@ def _divided(a: Polynomial, b: Polynomial) -> tuple[Polynomial, Polynomial]:
 def _common(a: Polynomial, b: Polynomial) -> Polynomial:
     while b:
         a, b = b, _divided(a, b)[1]
-        b = {n: c / b[max(b)] for n, c in b.items()}
+        b = {n: _fraction(c, b[max(b)]) for n, c in b.items()}
     return a
 
 
@@ -177,7 +186,7 @@ class _Tree:
         for v, _ in self.leaves:
             k, x = _exponent(v.owner.inputs[0])
             if x is self.x:
-                factors.append(abs(2 * k if _kind(v) is _TANH else k))
+                factors.append(abs(k * _KINDS[_kind(v)][0]))
         denominator = reduce(lambda a, b: a * b // gcd(a, b), (k.denominator for k in factors))
         self.unit = _fraction(reduce(gcd, (int(k * denominator) for k in factors)), denominator)
         self.memory: dict[Any, Groups] = {}
@@ -190,13 +199,12 @@ class _Tree:
         return self.memory[v]
 
     def _of(self, v: Any) -> Groups:
-        one = {0: _fraction(1)}
         constant = repeated_constant(v)
         if constant is not None:
             if not np.isfinite(constant):
                 raise _TooMuch
             c = _fraction(float(constant))
-            return {frozenset(): ({0: c} if c else {}, one)}
+            return {frozenset(): ({0: c} if c else {}, _ONE)}
         kind = _kind(v) if v.type.dtype == self.dtype else None
         if kind in _KINDS:
             known = self._function(kind, v.owner.inputs[0])
@@ -224,28 +232,17 @@ class _Tree:
 
     def _whole(self, v: Any) -> Groups:
         self.opaque[id(v)] = v
-        return {frozenset({(id(v), 1)}): ({0: _fraction(1)}, {0: _fraction(1)})}
+        return {frozenset({(id(v), 1)}): (_ONE, _ONE)}
 
     def _function(self, kind: Any, u: Any) -> tuple[Polynomial, Polynomial] | None:
         k, x = _exponent(u)
         if x is not self.x:
             return None
-        n = k / self.unit * (2 if kind is _TANH else 1)
+        of, top, bottom = _KINDS[kind]
+        n = k / self.unit * of
         if n.denominator != 1 or abs(n) > 8:
             raise _TooMuch
-        n, one, half = int(n), _fraction(1), _fraction(1, 2)
-        one_more = {n: one, 0: one}
-        if kind is _EXP:
-            return {n: one}, {0: one}
-        if kind is _EXPM1:
-            return {n: one, 0: -one}, {0: one}
-        if kind is _SIGMOID:
-            return {n: one}, one_more
-        if kind is _SLOPE:
-            return {n: one}, _times(one_more, one_more)
-        if kind is _TANH:
-            return {n: one, 0: -one}, one_more
-        return {n: half, -n: half if kind is _COSH else -half}, {0: one}
+        return {p * int(n): c for p, c in top.items()}, {p * int(n): c for p, c in bottom.items()}
 
     def _sum(self, terms: list[tuple[Any, int]]) -> Groups:
         total: Groups = {}
@@ -264,7 +261,7 @@ class _Tree:
         return total
 
     def _product(self, factors: list[tuple[Any, int]], v: Any) -> Groups:
-        total: Groups = {frozenset(): ({0: _fraction(1)}, {0: _fraction(1)})}
+        total: Groups = {frozenset(): (_ONE, _ONE)}
         for f, power in factors:
             groups = self.of(f)
             if power < 0:
@@ -291,7 +288,7 @@ class _Tree:
 def _lowest(top: Polynomial, bottom: Polynomial, degree: int = 6) -> tuple[Polynomial, Polynomial]:
     """The fraction with a denominator that E does not divide, in lowest terms if that has more than `degree`."""
     if not top:
-        return {}, {0: _fraction(1)}
+        return {}, _ONE
     shift, low = min(top), min(bottom)
     top, bottom = {n - shift: c for n, c in top.items()}, {n - low: c for n, c in bottom.items()}
     if max(bottom) > degree:
@@ -299,7 +296,17 @@ def _lowest(top: Polynomial, bottom: Polynomial, degree: int = 6) -> tuple[Polyn
         if max(common):
             top, bottom = _divided(top, common)[0], _divided(bottom, common)[0]
     scale = bottom[max(bottom)]
-    return {n + shift - low: c / scale for n, c in top.items()}, {n: c / scale for n, c in bottom.items()}
+    return {n + shift - low: _fraction(c, scale) for n, c in top.items()}, {n: _fraction(c, scale) for n, c in bottom.items()}
+
+
+def _without_root(a: Polynomial, root: int) -> tuple[int, Polynomial]:
+    """How often ``E - root`` divides a polynomial, and what is left of that."""
+    count = 0
+    while True:
+        quotient, rest = _divided(a, {1: 1, 0: -root})
+        if rest:
+            return count, a
+        count, a = count + 1, quotient
 
 
 class _Shape:
@@ -313,22 +320,14 @@ class _Shape:
         bottom = {n // step: c for n, c in bottom.items()}
         self.a = min(top)
         top = {n - self.a: c for n, c in top.items()}
-        self.b = self.n = 0
-        one = _fraction(1)
-        for side in (1, -1):
-            for root, name in ((1, "b"), (-1, "n")):
-                factor = {1: one, 0: -one * root}
-                while True:
-                    done, left = _divided(top if side > 0 else bottom, factor)
-                    if left:
-                        break
-                    top, bottom = (done, bottom) if side > 0 else (top, done)
-                    setattr(self, name, getattr(self, name) + (side if name == "b" else -side))
+        (b, top), (less_b, bottom) = _without_root(top, 1), _without_root(bottom, 1)
+        (less_n, top), (n, bottom) = _without_root(top, -1), _without_root(bottom, -1)
+        self.b, self.n = b - less_b, n - less_n
         if len(bottom) > 1:
             raise _TooMuch
-        top = {n: c / bottom[0] for n, c in top.items()}
-        self.c = top[max(top)]
-        self.rest = {n: c / self.c for n, c in top.items()}
+        leading = top[max(top)]
+        self.c = _fraction(leading, bottom[0])
+        self.rest = {n: _fraction(c, leading) for n, c in top.items()}
         self.d = max(top)
 
     def built(self, x: Any, dtype: str) -> tuple[float, list[Any], list[Any]]:
@@ -367,7 +366,7 @@ class _Shape:
             raise _TooMuch
         number = {k: np.asarray(float(c), dtype=dtype) for k, c in self.rest.items()}
         if self.d == 2 and self.rest[0] == 1:
-            slope = self.rest.get(1, _fraction(0)) - 2
+            slope = self.rest.get(1, 0) - 2
             return T.add(np.asarray(1, dtype=dtype), T.mul(np.asarray(float(slope), dtype=dtype), sigmoid_slope(v)))
         terms = [product_of([number[k], *[sigmoid(v)] * k, *[sigmoid(minus_v)] * (self.d - k)]) for k in number]
         return T.add(*terms)
@@ -466,7 +465,8 @@ def local_log_of_rational_function_of_exp(node: Any) -> Any:
         return False
     try:
         tree = _Tree(inner)
-        is_composed = tree.sums or tree.divisions or len(tree.leaves) > 1 or any(_kind(v) is _SLOPE for v, _ in tree.leaves)
+        is_slope = any(v.owner.op == sigmoid_slope for v, _ in tree.leaves)
+        is_composed = tree.sums or tree.divisions or len(tree.leaves) > 1 or is_slope
         if not is_composed or not tree.choose(False):
             return False
         groups = tree.of(inner)
@@ -489,9 +489,9 @@ def local_log_of_rational_function_of_exp(node: Any) -> Any:
     top, bottom = _with_powers(key, tree)
     part, c = None, shape.c
     if p == q and c == 4**p:
-        part, c = T.mul(np.asarray(-2 * p, dtype=dtype), log_cosh(scaled(shape.w / 2, tree.x, dtype))), _fraction(1)
+        part, c = T.mul(np.asarray(-2 * p, dtype=dtype), log_cosh(scaled(shape.w / 2, tree.x, dtype))), 1
     elif p + q == 1 and c == 2:
-        part, c = log_1_minus_tanh(scaled(shape.w * (q - p) / 2, tree.x, dtype)), _fraction(1)
+        part, c = log_1_minus_tanh(scaled(shape.w * (q - p) / 2, tree.x, dtype)), 1
     # Near 0 a logarithm is not to be a difference.
     elif not top and not bottom and c > 1 and float(c) * (p**p * q**q / (p + q) ** (p + q)) > 0.9:
         return False

@@ -8,32 +8,28 @@ import numpy as np
 
 from theano.raise_op import Assert
 from theano.tensor import basic as T
-from theano.tensor.elemwise import DimShuffle, Sum
+from theano.tensor.elemwise import DimShuffle
 from theano.tensor.nnet.rewriting import _along, _summed_axes, _unshifted
 from theano.tensor.nnet.softmax import LogSoftmaxGrad, SoftmaxGrad, is_softmax, logsoftmax_grad, softmax_grad, softmax_op
 from theano.tensor.rewriting.registry import rewrites
-from theano.tensor.rewriting.terms import argument_of, is_made_by, opened, quotient, repeated_constant, replacement
+from theano.tensor.rewriting.stability import _sum_of
+from theano.tensor.rewriting.terms import argument_of, is_elemwise, is_made_by, opened, quotient, repeated_constant, replacement
 
 _Fraction = tuple[list[Any], list[Any]]
 
 
 def _bare(v: Any) -> Any:
     """`v` without the assertions around it."""
-    while v.owner is not None and isinstance(v.owner.op, Assert):
+    while is_made_by(v, Assert):
         v = v.owner.inputs[0]
     return v
 
 
 def _summed(v: Any) -> tuple[Any, int] | None:
     """``(x, axis)`` if `v` is ``sum(x, axis, keepdims=True)`` along one axis, else None."""
-    node = v.owner
-    if node is None or not isinstance(node.op, DimShuffle):
-        return None
-    inner = node.inputs[0].owner
-    if inner is None or not isinstance(inner.op, Sum):
-        return None
-    axes = _summed_axes(v, inner.inputs[0])
-    return None if axes is None or len(axes) != 1 else (inner.inputs[0], axes[0])
+    total, order = _sum_of(v)
+    axes = None if order is None else _summed_axes(v, total.inputs[0])
+    return None if axes is None or len(axes) != 1 else (total.inputs[0], axes[0])
 
 
 def _without(factors: list[Any], v: Any) -> list[Any] | None:
@@ -171,8 +167,7 @@ def local_grad_through_maximum(node: Any) -> Any:
 
 
 def _has_comparison(v: Any) -> bool:
-    node = v.owner
-    return node is not None and node.op == T.mul and any(f.owner is not None and f.owner.op == T.eq for f in node.inputs)
+    return is_elemwise(v.owner, T.mul) and any(is_elemwise(f.owner, T.eq) for f in v.owner.inputs)
 
 
 def _zero_axis(v: Any, fgraph: Any) -> int | None:

@@ -23,6 +23,7 @@ from theano.tensor.rewriting.terms import (
     as_scalar_constant,
     changed,
     exact_replacement,
+    is_made_by,
     is_number,
     lengths_of,
     same_dimension,
@@ -47,15 +48,11 @@ def _plain(index: Any) -> Any:
     """The int that a constant index part is; the part itself (or its tensor) otherwise."""
     if index is None or isinstance(index, int | np.integer):
         return None if index is None else int(index)
+    if is_made_by(index, T.ScalarFromTensor):
+        index = index.owner.inputs[0]
     if isinstance(index, Constant):
         return int(index.data)
-    owner = index.owner
-    if owner is not None and isinstance(owner.op, T.ScalarFromTensor):
-        inner = owner.inputs[0]
-        return int(inner.data) if isinstance(inner, Constant) else inner
-    if not hasattr(index.type, "broadcastable"):
-        return T.tensor_from_scalar(index)
-    return index
+    return index if hasattr(index.type, "broadcastable") else T.tensor_from_scalar(index)
 
 
 def indices_of(node: Any) -> list[Any]:
@@ -96,20 +93,12 @@ def _taken(x: Any, parts: list[Any]) -> Any:
 
 def _is_full(entry: Any, length: Any) -> bool:
     """Whether a slice takes all of a dimension whose symbolic length (or None) is given."""
-    if not isinstance(entry, slice):
-        return False
-    if entry.step is not None and not (isinstance(entry.step, int) and entry.step == 1):
-        return False
-    if entry.start is not None and not (isinstance(entry.start, int) and entry.start == 0):
+    if not isinstance(entry, slice) or entry.step not in (None, 1) or entry.start not in (None, 0):
         return False
     stop = entry.stop
-    if stop is None:
-        return True
     if isinstance(stop, int):
-        if stop >= sys.maxsize:
-            return True
-        return isinstance(length, Constant) and stop >= int(length.data)
-    return length is not None and same_dimension(stop, length)
+        return stop >= sys.maxsize or (isinstance(length, Constant) and stop >= int(length.data))
+    return stop is None or (length is not None and same_dimension(stop, length))
 
 
 def _are_full(entries: list[Any], lengths: Any) -> bool:
@@ -129,7 +118,7 @@ def local_useless_slice(out: Any, x: Any) -> Any:
                 lengths = lengths_of(out.owner, x)
             if _is_full(entry, lengths[k] if lengths is not None else None):
                 entry = slice(None)
-            elif isinstance(entry.step, int) and entry.step == 1:
+            elif entry.step == 1:
                 entry = slice(entry.start, entry.stop, None)
         new.append(entry)
     return None if new == idx and new[-1:] != [slice(None)] else _taken(x, new)
@@ -194,10 +183,8 @@ def merge_two_slices(slice1: Any, len1: Any, slice2: Any, len2: Any) -> Any:
     """
     if not isinstance(slice1, slice):
         raise ValueError(f"First provided slice should actually be of type slice and not an index: {slice1}")
-    first, direction1 = get_canonical_form_slice(slice1, len1)
+    first, direction1 = _canonical(slice1, len1)
     start1, step1 = first.start, first.step
-    if not isinstance(direction1, int):
-        direction1 = T.get_scalar_constant_value(direction1)
     if direction1 == -1:
         # The k-th element counts from the other end of the forward slice.
         start1, step1 = first.start + (len2 - 1) * first.step, -first.step
@@ -207,21 +194,22 @@ def merge_two_slices(slice1: Any, len1: Any, slice2: Any, len2: Any) -> Any:
         position = T.switch(T.lt(position, 0), position + len2, position)
         outside = T.or_(T.lt(position, 0), T.ge(position, len2))
         return T.switch(outside, len1, start1 + position * step1)
-    second, direction2 = get_canonical_form_slice(slice2, len2)
-    if not isinstance(direction2, int):
-        direction2 = T.get_scalar_constant_value(direction2)
+    second, direction2 = _canonical(slice2, len2)
     count = _count(second)
     head, tail = second.start, second.start + (count - 1) * second.step
     if direction2 == -1:
         head, tail = tail, head
     begin, last = start1 + head * step1, start1 + tail * step1
-    step = step1 * second.step * int(direction2)
-    if direction1 * direction2 == 1:
-        stop = last + 1
-        return slice(T.switch(T.eq(count, 0), 0, begin), T.switch(T.eq(count, 0), 0, stop), step)
     # The element before the first is not -1, which would be the last.
-    stop = T.switch(T.eq(last, 0), -len1 - 1, last - 1)
-    return slice(T.switch(T.eq(count, 0), 0, begin), T.switch(T.eq(count, 0), len1, stop), step)
+    empty, stop = (0, last + 1) if direction1 * direction2 == 1 else (len1, T.switch(T.eq(last, 0), -len1 - 1, last - 1))
+    is_empty = T.eq(count, 0)
+    return slice(T.switch(is_empty, 0, begin), T.switch(is_empty, empty, stop), step1 * second.step * direction2)
+
+
+def _canonical(entry: slice, length: Any) -> tuple[slice, int]:
+    """A slice that goes forwards, and whether the original goes forwards, as 1 or -1; that must be known."""
+    canonical, direction = get_canonical_form_slice(entry, length)
+    return canonical, int(T.get_scalar_constant_value(direction))
 
 
 def _count(canonical: slice) -> Any:
@@ -309,8 +297,8 @@ def local_subtensor_lift(out: Any, y: Any, rest: tuple) -> Any:
 
 def _is_of_shape(node: Any) -> bool:
     """Whether a node works on one shape alone."""
-    x = node.inputs[0]
-    return len(node.inputs) == 1 and x.type.ndim == 1 and x.owner is not None and isinstance(x.owner.op, T.MakeVector | T.Shape)
+    x, *others = node.inputs
+    return not others and x.type.ndim == 1 and is_made_by(x, T.MakeVector, T.Shape)
 
 
 @replaces(_SUBTENSOR(called("z", once(applies(T.Dot)(x, y))), rest), "canonicalize specialize")
@@ -529,7 +517,7 @@ def _is_arange(index: Any, length: Any) -> bool:
     """Whether `index` has the positions of an axis of this length, in order."""
     if isinstance(index, Constant):
         return isinstance(length, Constant) and np.array_equal(index.data, np.arange(int(length.data)))
-    if index.owner is None or not isinstance(index.owner.op, ARange):
+    if not is_made_by(index, ARange):
         return False
     start, stop, step = index.owner.inputs
     return as_scalar_constant(start) == 0 and as_scalar_constant(step) == 1 and same_dimension(stop, length)
@@ -563,14 +551,8 @@ local_adv_sub1_adv_inc_sub1 = rewrite(
 
 def _movable(i: Any, o_type: Any) -> bool:
     """Whether `i` is an increment that nothing else uses."""
-    owner = i.owner
-    return (
-        owner is not None
-        and isinstance(owner.op, IncSubtensor | AdvancedIncSubtensor1)
-        and i.type == o_type
-        and len(i.clients) == 1
-        and not owner.op.set_instead_of_inc
-    )
+    is_increment = is_made_by(i, IncSubtensor, AdvancedIncSubtensor1) and not i.owner.op.set_instead_of_inc
+    return is_increment and i.type == o_type and len(i.clients) == 1
 
 
 def _added_further(out: Any) -> bool:

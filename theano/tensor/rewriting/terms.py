@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,17 @@ def is_made_by(v: Any, *classes: type) -> bool:
     (True, False)
     """
     return v.owner is not None and isinstance(v.owner.op, classes)
+
+
+def nodes_below(v: Any, most: int, through: Any = object) -> Iterator[Any]:
+    """Yield the nodes that `v` is computed by, as far as `most` variables show them, and what Ops of a class let through."""
+    todo = [v]
+    for _ in range(most):
+        node = todo.pop().owner if todo else None
+        if node is not None:
+            yield node
+            if isinstance(node.op, through):
+                todo.extend(node.inputs)
 
 
 def as_scalar_constant(v: Any) -> Any:
@@ -199,22 +210,20 @@ def opened(v: Any, divisions: bool = True, most: int = 16) -> tuple[list[Any], l
     """
     top: list[Any] = []
     bottom: list[Any] = []
-    todo = [(v, True)]
+    todo, opens = [(v, True)], _OPENED if divisions else _OPENED[:3]
     while todo:
         v, above = todo.pop()
         node = v.owner
         kind = None if node is None or type(node.op) is not Elemwise else type(node.op.scalar_op)
         # The product of integers may have wrapped around.
-        if kind not in _OPENED or v.type.dtype not in T.float_dtypes or len(top) + len(bottom) >= most:
+        if kind not in opens or v.type.dtype not in T.float_dtypes or len(top) + len(bottom) >= most:
             (top if above else bottom).append(v)
         elif kind is _NEG:
             todo += [(node.inputs[0], above), (_minus_one(v), True)]
         elif kind is _MUL or kind is _SQR:
             todo += [(i, above) for i in reversed(node.inputs)] * (2 if kind is _SQR else 1)
-        elif divisions:
-            todo += [(node.inputs[-1], not above), *((i, above) for i in node.inputs[:-1])]
         else:
-            (top if above else bottom).append(v)
+            todo += [(node.inputs[-1], not above), *((i, above) for i in node.inputs[:-1])]
     return top, bottom
 
 
