@@ -35,9 +35,9 @@ def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: A
     builder = lowered.builder
     report = error_reporter(builder, storage_map)
 
-    def on_error(position: int, *error: Any) -> None:
-        restore(lowered.snapshots, position)
-        report(position, *error)
+    def on_error(path: tuple[int, ...], *error: Any) -> None:
+        restore(lowered.snapshots, path)
+        report(path, *error)
 
     has_state = bool(lowered.schedule.destroyed_inputs) or bool(getattr(fgraph, "update_mapping", None))
     build = builder.plan(
@@ -321,8 +321,7 @@ def node_thunk(node: Apply, storage_map: Any, compute_map: Any) -> Any:
 
 
 def _native_node_thunk(node: Apply, ins: list[Any], outs: list[Any]) -> Any:
-    builder = ProgramBuilder(alone=True)
-    builder.node = node
+    builder = ProgramBuilder(alone=True)  # of no node: who runs the thunk tells of an error
     variables = list(dict.fromkeys(v for v in node.inputs if not isinstance(v, Constant)))
     for variable in variables:
         builder.cell(variable)
@@ -340,7 +339,8 @@ def _native_node_thunk(node: Apply, ins: list[Any], outs: list[Any]) -> Any:
     storages = dict(zip(node.inputs, ins, strict=True))
     inputs = [(builder.cell(v), storages[v]) for v in variables]
     cells = _unboxed_numbers(builder, [v for v in node.outputs if isinstance(v.type, Scalar)])
-    program = builder.build(inputs, [(cells.get(v, builder.cell(v)), s) for v, s in zip(node.outputs, outs, strict=True)])
+    outputs = [(cells.get(v, builder.cell(v)), s) for v, s in zip(node.outputs, outs, strict=True)]
+    program = builder.build(inputs, outputs, on_error=error_reporter(builder, {}))
 
     def thunk() -> None:
         program()
@@ -351,12 +351,15 @@ def _native_node_thunk(node: Apply, ins: list[Any], outs: list[Any]) -> Any:
 
 
 def error_reporter(builder: ProgramBuilder, storage_map: Any) -> Callable[..., Any]:
-    """What a program calls when an instruction fails: it raises the error with the description of the node."""
-    instrs, constants = builder.instrs, dict(builder.constants)
+    """What is called when an instruction fails, see `Build`: it raises the error with the description of the node."""
 
-    def on_error(position: int, exc_type: Any, exc_value: Any, trace: Any, values: Any) -> None:
-        known = {**constants, **dict(zip((*instrs[position].ins, *builder.shown()[position]), values, strict=False))}
-        _raise_for_node(instrs[position], builder, known, (exc_type, exc_value, trace), storage_map)
+    def on_error(path: tuple[int, ...], exc_type: Any, exc_value: Any, trace: Any, values: Any) -> None:
+        inner, position = builder, path[-1]
+        for outer in path[:-1]:
+            inner = inner.instrs[outer].op[0].builder
+        instr = inner.instrs[position]
+        known = {**dict(inner.constants), **dict(zip((*instr.ins, *inner.shown()[position]), values, strict=False))}
+        _raise_for_node(instr, inner, known, (exc_type, exc_value, trace), storage_map if inner is builder else {})
 
     return on_error
 

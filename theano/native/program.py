@@ -61,8 +61,6 @@ class PendingProgram(NamedTuple):
         What collects the nested program; made with the outer builder as `parent`.
     inputs, outputs
         Its cells.
-    on_error
-        See `Build`.
     when_built
         What is called with the program when it is there.
     """
@@ -70,13 +68,7 @@ class PendingProgram(NamedTuple):
     builder: ProgramBuilder
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    on_error: Callable[..., Any]
     when_built: Callable[[Any], None] | None = None
-
-    def plan(self) -> Build:
-        """What the program is made of; it has no storages."""
-        inputs = [(cell, [None]) for cell in self.inputs]
-        return Build(inputs, [(cell, None) for cell in self.outputs], on_error=self.on_error)
 
 
 def cell_spec(type_: Any) -> tuple[Any, ...]:
@@ -105,7 +97,8 @@ class Build(NamedTuple):
     tail_start
         Position of the first instruction that may destroy persistent memory; None: there is none.
     on_error
-        Called by the runtime with (position of the instruction, type, value, traceback, input values); must raise.
+        Called with (positions, type, value, traceback, input values) when an instruction fails, here or in a nested program:
+        positions of the instructions that hold that, then its own. Must raise.
     serialise
         One thread at a time.
     keep_values

@@ -62,14 +62,11 @@ class Recalled:
         again = _Again(linker, input_storage, output_storage, stored.program)
         snapshots = [s for s in map(_snapshot_of, stored.program.steps) if s is not None]
 
-        def on_error(position: int, *error: Any) -> None:
-            restore(snapshots, position)
-            again.report((position,), *error)
+        def on_error(path: tuple[int, ...], *error: Any) -> None:
+            restore(snapshots, path)
+            again.report(path, *error)
 
-        def errors(path: tuple[int, ...]) -> Callable[..., Any]:
-            return lambda position, *error: again.report((*path, position), *error)
-
-        program = stored.program.realised(kernels, input_storage, output_storage, on_error, errors)
+        program = stored.program.realised(kernels, input_storage, output_storage, on_error)
         thunk = NativeThunk(program, again.source, input_storage, output_storage, stored.arrays, allow_gc)
         return (
             thunk,
@@ -104,27 +101,23 @@ class _Again:
         return self.lowered()[1]
 
     def report(self, path: tuple[int, ...], *error: Any) -> None:
-        """Raise the error of an instruction, of a nested program's where `path` has two positions."""
+        """Raise the error of an instruction; see `theano.native.program.Build`."""
         from theano.native.assemble import error_reporter
 
         lowered, source = self.lowered()
-        builder = lowered.builder
-        form: Any = self._program  # nested ones were kept without their functions
-        for position in path[:-1]:
-            if not _is_of(form, builder):
-                break
-            builder, form = builder.instrs[position].op[0].builder, form.steps[position].nested
-        if not _is_of(form, builder):
+        if not _is_of(self._program, lowered.builder, path[:-1]):
             # Somebody has registered rewrites or changed the graph since: it does not tell of which node the instruction is.
             _, exc_value, trace = error[:3]
             raise exc_value.with_traceback(trace)
-        error_reporter(builder, source.storage_map if len(path) == 1 else {})(path[-1], *error)
+        error_reporter(lowered.builder, source.storage_map)(path, *error)
 
 
-def _is_of(program: Form, builder: Any) -> bool:
-    """Whether a program has the instructions of a builder."""
+def _is_of(program: Any, builder: Any, path: tuple[int, ...]) -> bool:
+    """Whether a program has the instructions of a builder, and so have the nested ones at these positions."""
     told = [(step.name, step.ins, step.outs) for step in program.steps]
-    return told == [(instr.op.name, instr.ins, instr.outs) for instr in builder.instrs]
+    if told != [(instr.op.name, instr.ins, instr.outs) for instr in builder.instrs]:
+        return False
+    return not path or _is_of(program.steps[path[0]].nested, builder.instrs[path[0]].op[0].builder, path[1:])
 
 
 def _snapshot_of(step: Step) -> Snapshot | None:

@@ -148,10 +148,14 @@ class Snapshot:
         self.type.set_state(self.value, self.state)
 
 
-def restore(snapshots: Sequence[Snapshot], position: int) -> None:
-    """Put back what the first instructions of a program, whose instruction at `position` has failed, have remembered."""
-    for snapshot in snapshots[:position]:
-        snapshot.restore()
+def restore(snapshots: Sequence[Snapshot], path: tuple[int, ...]) -> None:
+    """Put back what the first instructions of a program have remembered; see `theano.native.program.Build` for `path`.
+
+    The failure of a nested program is one of the program, too, later.
+    """
+    if len(path) == 1:
+        for snapshot in snapshots[: path[0]]:
+            snapshot.restore()
 
 
 class StepErrors(NamedTuple):
