@@ -24,7 +24,8 @@ class CPU(Target):
     weights = {
         "": 8, "div": 2, "sqrt": 2, "tk_floordiv": 4, "tk_mod": 4, "fabs": 1,
     }  # fmt: skip
-    costs = {**COSTS, "fabs": 0.0, "memory": 1.75}
+    # Loops with guarded functions may have to run again.
+    costs = {**COSTS, "fabs": 0.0, "div": 0.0, "memory": 1.75, **dict.fromkeys(GUARDED, 1.75)}
 
     def has(self, op: Any) -> bool:
         return True
@@ -39,9 +40,6 @@ class CPU(Target):
     def build(self, builder: ProgramBuilder, build: Build) -> Any:
         storages = [storage for _, storage in build.inputs], [storage for _, storage in build.outputs]
         return form(builder, build).realised(build.kernels, *storages, build.on_error)
-
-    def is_cheap(self, op: Any) -> bool:
-        return super().is_cheap(op) and GUARDED.isdisjoint(self.functions_of(op))
 
     def runs_again(self, statements: Iterable[ir.Statement]) -> bool:
         return any(not GUARDED.isdisjoint(called_functions(s)) for s in statements)
