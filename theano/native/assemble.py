@@ -31,7 +31,7 @@ class NeedsPython(Exception):
 def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: Any, output_storage: Any,
              storage_map: Any) -> NativeThunk:
     """Compile a graph over the given storages."""
-    lowered = lower_graph(linker, fgraph, order, storage_map)
+    lowered = lower_graph(linker, fgraph, order)
     builder = lowered.builder
     report = error_reporter(builder, storage_map)
 
@@ -60,11 +60,11 @@ def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: A
     return NativeThunk(program, lambda: source, input_storage, output_storage, arrays, linker.allow_gc)
 
 
-def lower_graph(linker: Any, fgraph: Any, order: list[Apply], storage_map: Any) -> Lowered:
+def lower_graph(linker: Any, fgraph: Any, order: list[Apply]) -> Lowered:
     """Lower a graph for a linker."""
     schedule = arrange(fgraph.inputs, fgraph.outputs, order)
     fuse = linker.fuse and linker.profile is None
-    lowered = Lowered(fgraph, schedule, storage_map, fuse, for_target=linker.target)
+    lowered = Lowered(fgraph, schedule, fuse, for_target=linker.target)
     numbers = _unboxed_numbers(lowered.builder, [v for v in fgraph.outputs if isinstance(v.type, Scalar)])
     lowered.output_cells = [numbers.get(v, lowered.builder.cell(v)) for v in fgraph.outputs]
     lowered.take_snapshots(fgraph)
@@ -96,12 +96,10 @@ class Lowered:
         The cells of what the graph's storages get.
     """
 
-    def __init__(self, fgraph: Any, schedule: Schedule, storage_map: Any, fuse: bool,
-                 parent: ProgramBuilder | None = None, for_target: str = "cpu"):
+    def __init__(self, fgraph: Any, schedule: Schedule, fuse: bool, parent: ProgramBuilder | None = None,
+                 for_target: str = "cpu"):
         self.builder = ProgramBuilder(parent, fuse, for_target=for_target)
         self.schedule = schedule
-        self.storage_map = storage_map
-        self.compute_map: dict[Variable, list[bool]] = {}
         self.groups: dict[Apply, Group | Pair] = {}
         if fuse:
             pairs = find_pairs(schedule)
@@ -250,12 +248,12 @@ class Lowered:
         self.builder.node = node
         group = self.groups.get(node)
         if group is None:
-            lower_one(self.builder, node, self.storage_map, self.compute_map)
+            lower_one(self.builder, node)
         elif group.last is node:
             group.emit(self.builder)
 
 
-def lower_one(builder: ProgramBuilder, node: Apply, storage_map: Any, compute_map: Any) -> None:
+def lower_one(builder: ProgramBuilder, node: Apply) -> None:
     """Emit the instructions of one node: native ones, or the call of its Python code."""
     lowering = lowering_of(node, builder.target.name)
     if lowering is not None and not (builder.target.runs_c_code and registered_c_code(node)):
@@ -265,25 +263,22 @@ def lower_one(builder: ProgramBuilder, node: Apply, storage_map: Any, compute_ma
             return
         except CannotLower:
             del builder.instrs[kept:]
-    _lower_to_python(builder, node, storage_map, compute_map)
+    _lower_to_python(builder, node)
 
 
-def _lower_to_python(builder: ProgramBuilder, node: Apply, storage_map: Any, compute_map: Any) -> None:
+def _lower_to_python(builder: ProgramBuilder, node: Apply) -> None:
     """Emit the call of a node's thunk over storage lists that the instruction fills and reads."""
     for variable in node.inputs:
         if variable.owner is not None and isinstance(variable.owner.op, MakeSlice):
             # Its lowering leaves it to those who want a slice.
             builder.node = variable.owner
-            _lower_to_python(builder, variable.owner, storage_map, compute_map)
+            _lower_to_python(builder, variable.owner)
             builder.node = node
     # Lists of its own: the instruction empties them after the call, and those of the graph's inputs hold its state.
     storage_map = {v: [v.data if isinstance(v, Constant) else None] for v in (*node.inputs, *node.outputs)}
     ins = [storage_map[v] for v in node.inputs]
     outs = [storage_map[v] for v in node.outputs]
-    for variable in node.outputs:
-        compute_map.setdefault(variable, [False])
-    for variable in node.inputs:
-        compute_map.setdefault(variable, [True])
+    compute_map = {**{v: [False] for v in node.outputs}, **{v: [True] for v in node.inputs}}
     impl = None if builder.target.runs_c_code else "py"
     thunk = node.op.make_thunk(node, storage_map, compute_map, list(node.outputs), impl)
     if getattr(thunk, "lazy", False):

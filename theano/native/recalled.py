@@ -92,7 +92,7 @@ class _Again:
             fgraph = linker.fgraph
             order: list[Apply] = linker.schedule(fgraph)
             _, _, storage_map = map_storage(fgraph, order, *self._storages, None)
-            lowered = lower_graph(linker, fgraph, order, storage_map)
+            lowered = lower_graph(linker, fgraph, order)
             self._lowered = lowered, Source(linker, fgraph, order, lowered.builder.instrs, storage_map)
         return self._lowered
 

@@ -139,8 +139,8 @@ def _lower_inner(builder: ProgramBuilder, op: Any) -> tuple[ProgramBuilder, tupl
         raise CannotLower("the loop's mode asks for another linker")
     fgraph = optimized_inner_graph(op)
     order = linker.schedule(fgraph)
-    lowered = Lowered(fgraph, arrange(fgraph.inputs, fgraph.outputs, order), {},
-                      builder.fuse and linker.fuse and not op.profile, parent=builder)
+    fuse = builder.fuse and linker.fuse and not op.profile
+    lowered = Lowered(fgraph, arrange(fgraph.inputs, fgraph.outputs, order), fuse, parent=builder)
     inner = lowered.builder
     return inner, tuple(lowered.input_cells), tuple(inner.cell(v) for v in fgraph.outputs)
 
