@@ -26,7 +26,7 @@ from theano.native.lowering.loops import (
 )
 from theano.native.lowering.scalars import is_scalar_constant, reduction_kind
 from theano.native.optimize.pairs import Pair
-from theano.native.optimize.rows import Stored, is_row_view, kernel_of, operands
+from theano.native.optimize.rows import NO_WORK, Stored, is_row_view, kernel_of, operands
 from theano.native.optimize.schedule import Schedule, destroyed_inputs
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowering_of
 from theano.native.target.base import Target
@@ -37,8 +37,6 @@ from theano.tensor.elemwise import CAReduce, Elemwise
 
 MOST_CLIENTS = 16
 _KINDS = (Elemwise, CAReduce, DimShuffle, Assert)
-# What does no arithmetic.
-_PASSING = (DimShuffle, Assert)
 
 
 class Group:
@@ -308,9 +306,7 @@ class Group:
 
 
 def _weight(node: Apply, target: Target) -> int:
-    if isinstance(node.op, _PASSING):
-        return 0
-    return target.weight(node.op.scalar_op)
+    return 0 if isinstance(node.op, NO_WORK) else target.weight(node.op.scalar_op)
 
 
 def _fits_a_kernel(node: Apply, target: Target) -> bool:
@@ -451,7 +447,7 @@ class _Segment:
     def _joins(self, node: Apply, group: Group) -> bool:
         if not isinstance(node.op, _KINDS) or not group.takes(node):
             return False
-        return isinstance(node.op, _PASSING) or self._is_work(node)
+        return isinstance(node.op, NO_WORK) or self._is_work(node)
 
     def _is_work(self, node: Apply) -> bool:
         """Whether a kernel can hold the work of a node."""
@@ -507,7 +503,7 @@ class _Segment:
 
     def _group_for(self, node: Apply) -> Group | None:
         """The group that takes a node: one that is there, or one of its own."""
-        if isinstance(node.op, DimShuffle | Assert):
+        if isinstance(node.op, NO_WORK):
             group = self.producer.get(node.inputs[0])
             if group is not None and group.takes(node):
                 return group
