@@ -32,11 +32,11 @@ def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: A
              storage_map: Any) -> NativeThunk:
     """Compile a graph over the given storages."""
     lowered = lower_graph(linker, fgraph, order)
-    builder = lowered.builder
+    builder, snapshots = lowered.builder, lowered.snapshots
     report = error_reporter(builder, storage_map)
 
     def on_error(path: tuple[int, ...], *error: Any) -> None:
-        restore(lowered.snapshots, path)
+        restore(snapshots, path)
         report(path, *error)
 
     has_state = bool(lowered.schedule.destroyed_inputs) or bool(getattr(fgraph, "update_mapping", None))
