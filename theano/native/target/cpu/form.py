@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from theano.native.fastcall import _runtime
-from theano.native.threads import apply_thread_count
+from theano.native.threads import thread_count
 
 
 class Step(NamedTuple):
@@ -83,7 +83,7 @@ class Form(NamedTuple):
                     step.when_built(program)
                 params = (program, *params)
             instrs.append((step.name, step.ins, step.outs, params, position, step.frees, step.shown))
-        apply_thread_count(_runtime)
+        _runtime.set_threads(thread_count())
         return _runtime.Program(
             self.cells,
             instrs,
