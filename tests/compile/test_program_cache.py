@@ -146,7 +146,7 @@ x = T.dvector("x")
 w = theano.shared(np.ones(3), "w")
 f = theano.function([x], [T.exp(x) * w], updates=[(w, w + x)])
 print(f.maker.is_recalled, f([1.0, 2.0, 3.0])[0].tolist(), f([0.0, 0.0, 1.0])[0].tolist())
-print([m for m in ("theano.native.lowering.families", "theano.native.optimize.fusion") if m in sys.modules])
+print([m for m in ("theano.native.lowering.loops", "theano.native.optimize.fusion") if m in sys.modules])
 """
     flags = f"program_cache=on,base_compiledir={cache}"
     done = [run_program(program, flags) for _ in range(3)]

@@ -301,6 +301,16 @@ def test_softmax_of_columns(dtype):
             np.testing.assert_allclose(function(a), exact / exact.sum(0), rtol=1e-6 if dtype == "float32" else 1e-14)
 
 
+@pytest.mark.parametrize("name", ["ceil", "round", "cos", "exp"])
+def test_a_function_of_elements_that_no_result_has_room_for(name):
+    """It is computed twice or kept in memory of the kernel, whatever is known of its costs."""
+    x = T.matrix("x", dtype="float64")
+    y = getattr(T, name)(x)
+    f, plain = (theano.function([x], T.gt(y, y.mean(1, keepdims=True)), mode=mode) for mode in (None, PLAIN))
+    value = np.random.RandomState(3).randn(5, 7) * 3
+    np.testing.assert_array_equal(f(value), plain(value))
+
+
 def test_shapes_that_do_not_fit_are_errors():
     x, y = T.dmatrices("xy")
     function = theano.function([x, y], (x / x.sum(1, keepdims=True) * y).sum(1))

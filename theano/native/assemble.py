@@ -31,13 +31,13 @@ class NeedsPython(Exception):
 def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: Any, output_storage: Any,
              storage_map: Any) -> NativeThunk:
     """Compile a graph over the given storages."""
-    lowered = lower_graph(linker, fgraph, order, storage_map)
-    builder = lowered.builder
+    lowered = lower_graph(linker, fgraph, order)
+    builder, snapshots = lowered.builder, lowered.snapshots
     report = error_reporter(builder, storage_map)
 
-    def on_error(position: int, *error: Any) -> None:
-        restore(lowered.snapshots, position)
-        report(position, *error)
+    def on_error(path: tuple[int, ...], *error: Any) -> None:
+        restore(snapshots, path)
+        report(path, *error)
 
     has_state = bool(lowered.schedule.destroyed_inputs) or bool(getattr(fgraph, "update_mapping", None))
     build = builder.plan(
@@ -60,11 +60,11 @@ def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: A
     return NativeThunk(program, lambda: source, input_storage, output_storage, arrays, linker.allow_gc)
 
 
-def lower_graph(linker: Any, fgraph: Any, order: list[Apply], storage_map: Any) -> Lowered:
+def lower_graph(linker: Any, fgraph: Any, order: list[Apply]) -> Lowered:
     """Lower a graph for a linker."""
     schedule = arrange(fgraph.inputs, fgraph.outputs, order)
     fuse = linker.fuse and linker.profile is None
-    lowered = Lowered(fgraph, schedule, storage_map, fuse, for_target=linker.target)
+    lowered = Lowered(fgraph, schedule, fuse, for_target=linker.target)
     numbers = _unboxed_numbers(lowered.builder, [v for v in fgraph.outputs if isinstance(v.type, Scalar)])
     lowered.output_cells = [numbers.get(v, lowered.builder.cell(v)) for v in fgraph.outputs]
     lowered.take_snapshots(fgraph)
@@ -96,12 +96,10 @@ class Lowered:
         The cells of what the graph's storages get.
     """
 
-    def __init__(self, fgraph: Any, schedule: Schedule, storage_map: Any, fuse: bool,
-                 parent: ProgramBuilder | None = None, for_target: str = "cpu"):
+    def __init__(self, fgraph: Any, schedule: Schedule, fuse: bool, parent: ProgramBuilder | None = None,
+                 for_target: str = "cpu"):
         self.builder = ProgramBuilder(parent, fuse, for_target=for_target)
         self.schedule = schedule
-        self.storage_map = storage_map
-        self.compute_map: dict[Variable, list[bool]] = {}
         self.groups: dict[Apply, Group | Pair] = {}
         if fuse:
             pairs = find_pairs(schedule)
@@ -250,12 +248,12 @@ class Lowered:
         self.builder.node = node
         group = self.groups.get(node)
         if group is None:
-            lower_one(self.builder, node, self.storage_map, self.compute_map)
+            lower_one(self.builder, node)
         elif group.last is node:
             group.emit(self.builder)
 
 
-def lower_one(builder: ProgramBuilder, node: Apply, storage_map: Any, compute_map: Any) -> None:
+def lower_one(builder: ProgramBuilder, node: Apply) -> None:
     """Emit the instructions of one node: native ones, or the call of its Python code."""
     lowering = lowering_of(node, builder.target.name)
     if lowering is not None and not (builder.target.runs_c_code and registered_c_code(node)):
@@ -265,25 +263,22 @@ def lower_one(builder: ProgramBuilder, node: Apply, storage_map: Any, compute_ma
             return
         except CannotLower:
             del builder.instrs[kept:]
-    _lower_to_python(builder, node, storage_map, compute_map)
+    _lower_to_python(builder, node)
 
 
-def _lower_to_python(builder: ProgramBuilder, node: Apply, storage_map: Any, compute_map: Any) -> None:
+def _lower_to_python(builder: ProgramBuilder, node: Apply) -> None:
     """Emit the call of a node's thunk over storage lists that the instruction fills and reads."""
     for variable in node.inputs:
         if variable.owner is not None and isinstance(variable.owner.op, MakeSlice):
             # Its lowering leaves it to those who want a slice.
             builder.node = variable.owner
-            _lower_to_python(builder, variable.owner, storage_map, compute_map)
+            _lower_to_python(builder, variable.owner)
             builder.node = node
     # Lists of its own: the instruction empties them after the call, and those of the graph's inputs hold its state.
     storage_map = {v: [v.data if isinstance(v, Constant) else None] for v in (*node.inputs, *node.outputs)}
     ins = [storage_map[v] for v in node.inputs]
     outs = [storage_map[v] for v in node.outputs]
-    for variable in node.outputs:
-        compute_map.setdefault(variable, [False])
-    for variable in node.inputs:
-        compute_map.setdefault(variable, [True])
+    compute_map = {**{v: [False] for v in node.outputs}, **{v: [True] for v in node.inputs}}
     impl = None if builder.target.runs_c_code else "py"
     thunk = node.op.make_thunk(node, storage_map, compute_map, list(node.outputs), impl)
     if getattr(thunk, "lazy", False):
@@ -321,8 +316,7 @@ def node_thunk(node: Apply, storage_map: Any, compute_map: Any) -> Any:
 
 
 def _native_node_thunk(node: Apply, ins: list[Any], outs: list[Any]) -> Any:
-    builder = ProgramBuilder(alone=True)
-    builder.node = node
+    builder = ProgramBuilder(alone=True)  # of no node: who runs the thunk tells of an error
     variables = list(dict.fromkeys(v for v in node.inputs if not isinstance(v, Constant)))
     for variable in variables:
         builder.cell(variable)
@@ -340,7 +334,8 @@ def _native_node_thunk(node: Apply, ins: list[Any], outs: list[Any]) -> Any:
     storages = dict(zip(node.inputs, ins, strict=True))
     inputs = [(builder.cell(v), storages[v]) for v in variables]
     cells = _unboxed_numbers(builder, [v for v in node.outputs if isinstance(v.type, Scalar)])
-    program = builder.build(inputs, [(cells.get(v, builder.cell(v)), s) for v, s in zip(node.outputs, outs, strict=True)])
+    outputs = [(cells.get(v, builder.cell(v)), s) for v, s in zip(node.outputs, outs, strict=True)]
+    program = builder.build(inputs, outputs, on_error=error_reporter(builder, {}))
 
     def thunk() -> None:
         program()
@@ -351,12 +346,15 @@ def _native_node_thunk(node: Apply, ins: list[Any], outs: list[Any]) -> Any:
 
 
 def error_reporter(builder: ProgramBuilder, storage_map: Any) -> Callable[..., Any]:
-    """What a program calls when an instruction fails: it raises the error with the description of the node."""
-    instrs, constants = builder.instrs, dict(builder.constants)
+    """What is called when an instruction fails, see `Build`: it raises the error with the description of the node."""
 
-    def on_error(position: int, exc_type: Any, exc_value: Any, trace: Any, values: Any) -> None:
-        known = {**constants, **dict(zip((*instrs[position].ins, *builder.shown()[position]), values, strict=False))}
-        _raise_for_node(instrs[position], builder, known, (exc_type, exc_value, trace), storage_map)
+    def on_error(path: tuple[int, ...], exc_type: Any, exc_value: Any, trace: Any, values: Any) -> None:
+        inner, position = builder, path[-1]
+        for outer in path[:-1]:
+            inner = inner.instrs[outer].op[0].builder
+        instr = inner.instrs[position]
+        known = {**dict(inner.constants), **dict(zip((*instr.ins, *inner.shown()[position]), values, strict=False))}
+        _raise_for_node(instr, inner, known, (exc_type, exc_value, trace), storage_map if inner is builder else {})
 
     return on_error
 

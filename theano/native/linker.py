@@ -76,8 +76,8 @@ class NativeLinker(LocalLinker):
         return "native", self.allow_gc, self.fuse, _machine()
 
     def recall(self, key: str) -> Any:
-        """The program that was kept for a key, as a `theano.native.recalled.Recalled`, or None."""
-        from theano.native.recalled import recall
+        """The program that was kept for a key, as a `theano.native.stored.Recalled`, or None."""
+        from theano.native.stored import recall
 
         return recall(key)
 

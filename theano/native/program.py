@@ -61,8 +61,6 @@ class PendingProgram(NamedTuple):
         What collects the nested program; made with the outer builder as `parent`.
     inputs, outputs
         Its cells.
-    on_error
-        See `Build`.
     when_built
         What is called with the program when it is there.
     """
@@ -70,13 +68,7 @@ class PendingProgram(NamedTuple):
     builder: ProgramBuilder
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    on_error: Callable[..., Any]
     when_built: Callable[[Any], None] | None = None
-
-    def plan(self) -> Build:
-        """What the program is made of; it has no storages."""
-        inputs = [(cell, [None]) for cell in self.inputs]
-        return Build(inputs, [(cell, None) for cell in self.outputs], on_error=self.on_error)
 
 
 def cell_spec(type_: Any) -> tuple[Any, ...]:
@@ -105,7 +97,8 @@ class Build(NamedTuple):
     tail_start
         Position of the first instruction that may destroy persistent memory; None: there is none.
     on_error
-        Called by the runtime with (position of the instruction, type, value, traceback, input values); must raise.
+        Called with (positions, type, value, traceback, input values) when an instruction fails, here or in a nested program:
+        positions of the instructions that hold that, then its own. Must raise.
     serialise
         One thread at a time.
     keep_values
@@ -425,34 +418,27 @@ def lowering_of(node: Apply, target: str | None = None) -> Lowering | None:
     return find_lowering(node.op, target)
 
 
-# Packages whose Ops are lowered by a module that is imported with the first of them.
-_FAMILIES = {
-    "theano.tensor.nnet": "theano.native.lowering.nnet",
-    "theano.tensor.nnet.conv": "theano.native.lowering.convolution",
-    "theano.tensor.nnet.corr": "theano.native.lowering.convolution",
-    "theano.tensor.nnet.blocksparse": "theano.native.lowering.nnet_ops",
-    "theano.tensor.nnet.ctc": "theano.native.lowering.nnet_ops",
-    "theano.tensor.nnet.neighbours": "theano.native.lowering.nnet_ops",
-    "theano.tensor.decompositions": "theano.native.lowering.linalg",
-    "theano.tensor.nlinalg": "theano.native.lowering.linalg",
-    "theano.tensor.slinalg": "theano.native.lowering.linalg",
-    "theano.tensor.signal.pool": "theano.native.lowering.pooling",
-    "theano.sparse": "theano.native.lowering.sparse",
-    "theano.sandbox.multinomial": "theano.native.lowering.random",
-    "theano.sandbox.rng_mrg": "theano.native.lowering.random",
-    "theano.tensor.raw_random": "theano.native.lowering.random",
-    "theano.scan_module": "theano.native.lowering.scan",
-    "theano.typed_list": "theano.native.lowering.lists",
+_OF_ANY_PROGRAM = ("blas", "creation", "extremum", "gather", "join", "loops", "order", "positions", "shape", "subtensor")
+# The modules of lowerings, and the packages whose Ops they are for: each is imported with the first of these Ops.
+_FAMILIES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(_OF_ANY_PROGRAM, ("",)),
+    "nnet": ("theano.tensor.nnet",),
+    "convolution": ("theano.tensor.nnet.conv", "theano.tensor.nnet.corr"),
+    "nnet_ops": ("theano.tensor.nnet.blocksparse", "theano.tensor.nnet.ctc", "theano.tensor.nnet.neighbours"),
+    "linalg": ("theano.tensor.decompositions", "theano.tensor.nlinalg", "theano.tensor.slinalg"),
+    "pooling": ("theano.tensor.signal.pool",),
+    "sparse": ("theano.sparse",),
+    "random": ("theano.sandbox.multinomial", "theano.sandbox.rng_mrg", "theano.tensor.raw_random"),
+    "scan": ("theano.scan_module",),
+    "lists": ("theano.typed_list",),
 }
 
 
 @functools.cache
 def _load_lowerings(module: str) -> None:
     """Import the lowerings when the first function is compiled, not at `import theano`."""
-    wanted = ["theano.native.lowering.families"]
-    wanted += [lowering for package, lowering in _FAMILIES.items() if module.startswith(package)]
-    for name in wanted:
-        if name not in _loaded:
+    for name, packages in _FAMILIES.items():
+        if module.startswith(packages) and name not in _loaded:
             with _load_lock:
-                importlib.import_module(name)
+                importlib.import_module(f"theano.native.lowering.{name}")
                 _loaded.add(name)

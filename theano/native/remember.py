@@ -12,7 +12,6 @@ from theano.gof.memo import Bounded
 from theano.misc import file_cache
 from theano.native.program import is_tensor_like
 from theano.native.stored import Stored
-from theano.native.target.cpu.form import Form, Nested
 from theano.native.target.cpu.machine import form
 
 LARGEST = 1_000_000
@@ -33,7 +32,7 @@ def remember(key: str, fgraph: Any, builder: Any, build: Any) -> None:
     position = {v: i for i, v in enumerate(fgraph.inputs)}
     try:
         data = _as_bytes(Stored(
-            _without_functions(form(builder, build)),
+            form(builder, build),
             build.kernels.forms if build.kernels else (),
             tuple(is_tensor_like(v.type) for v in fgraph.inputs),
             tuple(position.get(v) for v in fgraph.outputs),
@@ -54,19 +53,6 @@ def remember(key: str, fgraph: Any, builder: Any, build: Any) -> None:
             cache.store(data, [key])
         except OSError:
             pass  # a full disk: the program is made again next time
-
-
-def _without_functions(form: Form) -> Form:
-    """A program whose nested ones have no functions of their own."""
-    return form._replace(steps=[
-        step if step.nested is None else step._replace(nested=_plain_nested(step.nested)) for step in form.steps
-    ])  # fmt: skip
-
-
-def _plain_nested(nested: Any) -> Form:
-    if not isinstance(nested, Nested) or nested.when_built is not None:
-        raise TypeError("the steps of this loop are watched")
-    return _without_functions(nested.form)
 
 
 class _Writer(pickle.Pickler):

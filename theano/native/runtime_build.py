@@ -58,6 +58,7 @@ def build_runtime(directory: str | None = None) -> ModuleType | None:
     module or None
         None, with a warning, if there is no compiler or if it fails; None silently if `config.cxx` is empty.
     """
+    import theano.native
     from theano.native.target.cpu.toolchain import find_compiler
 
     compiler = find_compiler()
@@ -67,10 +68,12 @@ def build_runtime(directory: str | None = None) -> ModuleType | None:
         directory = _safe_directory(directory)
         key = _key(compiler.fingerprint)
         path = _find_whole(directory, key) or _compile(compiler.command, directory, key)
-        return _load(path)
+        runtime = load_file(NAME, path)
     except (OSError, RuntimeError, ImportError) as problem:
         warnings.warn(f"the native runtime of Theano could not be built: {problem}", RuntimeWarning, stacklevel=2)
         return None
+    sys.modules[NAME] = theano.native._runtime = runtime
+    return runtime
 
 
 def _safe_directory(directory: str | None) -> str:
@@ -162,16 +165,12 @@ def _compile(command: tuple[str, ...], directory: str, key: str) -> str:
     return path
 
 
-def _load(path: str) -> ModuleType:
+def load_file(name: str, path: str) -> ModuleType:
+    """Load an extension module from a file, as a module that nothing else knows of."""
     from importlib.machinery import ExtensionFileLoader
     from importlib.util import module_from_spec, spec_from_file_location
 
-    import theano.native
-
-    loader = ExtensionFileLoader(NAME, path)
-    spec = spec_from_file_location(NAME, path, loader=loader)
-    module = module_from_spec(spec)
+    loader = ExtensionFileLoader(name, path)
+    module = module_from_spec(spec_from_file_location(name, path, loader=loader))
     loader.exec_module(module)
-    sys.modules[NAME] = module
-    theano.native._runtime = module
     return module

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from typing import Any
 
 
 def thread_count() -> int:
@@ -19,8 +18,3 @@ def core_count() -> int:
         return len(os.sched_getaffinity(0))
     except AttributeError:
         return os.cpu_count() or 1
-
-
-def apply_thread_count(runtime: Any) -> None:
-    """Give the runtime the number of threads that the configuration asks for."""
-    runtime.set_threads(thread_count())

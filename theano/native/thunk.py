@@ -108,16 +108,14 @@ class NativeThunk:
 
 def move_times(program: Any, instrs: Sequence[Any], profile: Any) -> None:
     """Add the time that each node of a program took to a profile, and let the program start again from zero."""
-    seconds: dict[Any, float] = {}
     calls: dict[Any, int] = {}
     for instr, time, count in zip(instrs, program.node_times(), program.node_counts(), strict=True):
         if instr.node is not None:
-            seconds[instr.node] = seconds.get(instr.node, 0.0) + time
+            profile.apply_time[instr.node] = profile.apply_time.get(instr.node, 0.0) + time
             calls[instr.node] = max(calls.get(instr.node, 0), count)
     python = {i.node for i in instrs if i.name == "thunk" and not hasattr(i.op.thunk, "cthunk")}
-    for node, time in seconds.items():
-        profile.apply_time[node] = profile.apply_time.get(node, 0.0) + time
-        profile.apply_callcount[node] = profile.apply_callcount.get(node, 0) + calls[node]
+    for node, count in calls.items():
+        profile.apply_callcount[node] = profile.apply_callcount.get(node, 0) + count
         profile.apply_cimpl[node] = node not in python
     program.reset_profile()
 
@@ -148,10 +146,14 @@ class Snapshot:
         self.type.set_state(self.value, self.state)
 
 
-def restore(snapshots: Sequence[Snapshot], position: int) -> None:
-    """Put back what the first instructions of a program, whose instruction at `position` has failed, have remembered."""
-    for snapshot in snapshots[:position]:
-        snapshot.restore()
+def restore(snapshots: Sequence[Snapshot], path: tuple[int, ...]) -> None:
+    """Put back what the first instructions of a program have remembered; see `theano.native.program.Build` for `path`.
+
+    The failure of a nested program is one of the program, too, later.
+    """
+    if len(path) == 1:
+        for snapshot in snapshots[: path[0]]:
+            snapshot.restore()
 
 
 class StepErrors(NamedTuple):

@@ -123,10 +123,6 @@ class Load(Record):
     var: str
     operand: int
 
-    def to(self, var: str) -> Load:
-        """The same for another variable."""
-        return Load(var, self.operand)
-
     def array(self, kernel: Kernel) -> Operand:
         """What is read."""
         return kernel.inputs[self.operand]
@@ -137,10 +133,6 @@ class Reload(Record):
 
     var: str
     output: int
-
-    def to(self, var: str) -> Reload:
-        """The same for another variable."""
-        return Reload(var, self.output)
 
     def array(self, kernel: Kernel) -> Output:
         """What is read."""
@@ -170,32 +162,22 @@ class Code(Record):
 
     Parameters
     ----------
-    results
+    defines
         Names and dtypes of the fresh values.
-    arguments
+    inputs
         Named values and constants.
     text
-        C in which ``tk_in0_``, ``tk_in1_`` ... stand for the arguments and ``tk_out0_`` ... for the results. C's mathematical
+        C in which ``tk_in0_``, ``tk_in1_`` ... stand for the inputs and ``tk_out0_`` ... for the fresh values. C's mathematical
         functions (``exp(x)``, ``pow(x, y)``) are the vectorised ones of ``theano_kernel.h`` for the type of their argument.
     function
         The same of numbers, for targets that have no C; None: there is nothing else.
     """
 
-    results: tuple[tuple[str, str], ...]
-    arguments: tuple[Expression, ...]
+    defines: tuple[tuple[str, str], ...]
+    inputs: tuple[Expression, ...]
     text: str
     function: Callable | None = None
     uncompared: ClassVar[tuple[str, ...]] = ("function",)
-
-    @property
-    def defines(self) -> tuple[tuple[str, str], ...]:
-        """Names and dtypes of the fresh values."""
-        return self.results
-
-    @property
-    def inputs(self) -> tuple[Expression, ...]:
-        """The expressions that it reads."""
-        return self.arguments
 
 
 Statement = Stmt | Code

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from theano.gof.graph import Apply
 from theano.native import instructions as vm
-from theano.native.program import ProgramBuilder, lowers, lowers_to
+from theano.native.program import lowers_to
 from theano.tensor.basic import Dot
 from theano.tensor.blas import BatchedDot, Dot22, Dot22Scalar, Gemm, Gemv, Ger
 
-
-@lowers(Dot, Dot22)
-def lower_dot(builder: ProgramBuilder, node: Apply) -> None:
-    """Operands of another dtype than the result's are converted first."""
-    builder.emit_for(node, vm.Dot(), node.outputs[0].type.dtype)
-
-
+# Operands of another dtype than the result's are converted first.
+lowers_to(
+    dict.fromkeys((Dot, Dot22), lambda op: vm.Dot()),
+    lambda builder, node, instruction: builder.emit_for(node, instruction, node.outputs[0].type.dtype),
+)
 lowers_to({
     Dot22Scalar: lambda op: vm.Dot22Scalar(),
     Gemm: lambda op: vm.Gemm(bool(op.inplace)),

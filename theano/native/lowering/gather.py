@@ -50,14 +50,12 @@ class _ArrayIndex:
             elif isinstance(entry.type, SliceType):
                 self.basic.append(("s", *map(self._part, slice_parts(entry))))
                 axis += 1
-            elif entry.type.dtype == "bool":
-                self._mask(entry, x, axis)
-                axis += entry.type.ndim
             else:
-                self.basic.append(_WHOLE)
-                self.arrays.append(builder.cell(entry))
-                self.axes.append(len(self.basic) - 1)
-                axis += 1
+                found = self._mask(entry, x, axis) if entry.type.dtype == "bool" else [builder.cell(entry)]
+                self.axes += range(len(self.basic), len(self.basic) + len(found))
+                self.basic += [_WHOLE] * len(found)
+                self.arrays += found
+                axis += len(found)
         if not self.arrays:
             raise CannotLower("an index without arrays")
         self.rank = x.type.ndim + sum(e is None for e in self.basic)
@@ -75,16 +73,14 @@ class _ArrayIndex:
         self.basic_cells.append(self.builder.cell(part))
         return ("i", len(self.basic_cells))
 
-    def _mask(self, mask: Any, x: Any, axis: int) -> None:
+    def _mask(self, mask: Any, x: Any, axis: int) -> list[int]:
+        """The cells of the positions at which a mask of axes from this one on is true."""
         ndim = mask.type.ndim
         if ndim == 0:
             raise CannotLower("a mask without dimensions")
         found = [self.builder.temporary("int64", (False,)) for _ in range(ndim)]
         self.builder.emit(vm.Nonzero(axis), [self.builder.cell(mask), self.builder.cell(x)], found)
-        for cell in found:
-            self.basic.append(_WHOLE)
-            self.arrays.append(cell)
-            self.axes.append(len(self.basic) - 1)
+        return found
 
     def slice_of(self, cell: int, dtype: str) -> int:
         """The cell of the first step's result."""

@@ -10,8 +10,11 @@ from theano.gof.graph import Apply, Variable
 from theano.native import instructions as vm
 from theano.native.lowering.special import lower_special
 from theano.native.optimize.rows import Stored, kernel_of
-from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowers
+from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowers, lowers_to
 from theano.tensor.elemwise import All, Any, CAReduce, CAReduceDtype, Elemwise, MaxOrMinusInfinity, Prod, Sum
+from theano.tensor.moments import Moments
+
+lowers_to({Moments: lambda op: vm.Moments()})
 
 
 def _emit_single(builder: ProgramBuilder, node: Apply) -> None:

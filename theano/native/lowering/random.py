@@ -42,14 +42,12 @@ def lower_pick_columns(builder: ProgramBuilder, node: Apply) -> None:
     builder.emit_for(node, vm.PickColumns(count=count, replace=count or bool(node.op.replace)))
 
 
-def _drawn_natively() -> dict[Any, Any]:
-    kinds = vm.Distribution
-    return {
-        "uniform": kinds.UNIFORM,
-        "binomial": kinds.BINOMIAL,
-        raw_random.random_integers_helper: kinds.INTEGERS,
-        raw_random.permutation_helper: kinds.PERMUTATION,
-    }
+_DRAWN_NATIVELY: dict[Any, str] = {
+    "uniform": "UNIFORM",
+    "binomial": "BINOMIAL",
+    raw_random.random_integers_helper: "INTEGERS",
+    raw_random.permutation_helper: "PERMUTATION",
+}
 
 
 @lowers(RandomFunction)
@@ -57,7 +55,7 @@ def lower_random_function(builder: ProgramBuilder, node: Apply) -> None:
     """Methods of RandomState, some of them native; a function of the user's runs in Python, through `perform`."""
     op = node.op
     _state, size, *parameters = node.inputs
-    kind = _drawn_natively().get(op.fn, vm.Distribution.OTHER)
+    kind = vm.Distribution[_DRAWN_NATIVELY.get(op.fn, "OTHER")]
     if not isinstance(op.fn, str) and getattr(op.fn, "__module__", None) != raw_random.__name__:
         raise CannotLower("a function of the user's")
     if not all(is_tensor_like(v.type) for v in (*parameters, node.outputs[1])):

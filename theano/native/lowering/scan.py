@@ -8,7 +8,7 @@ from typing import Any
 from theano.gof.graph import Apply, Variable
 from theano.gof.supervisor import Supervisor
 from theano.native import instructions as vm
-from theano.native.assemble import Lowered, error_reporter
+from theano.native.assemble import Lowered
 from theano.native.linker import NativeLinker
 from theano.native.memory import overwritten, shared
 from theano.native.optimize.schedule import arrange
@@ -51,7 +51,7 @@ def lower_scan(builder: ProgramBuilder, node: Apply) -> None:
     ]
     profile = _StepProfile(op.step_profile, inner.instrs) if op.profile else None
     loop = vm.Scan(
-        PendingProgram(inner, inputs, outputs, error_reporter(inner, {}), None if profile is None else profile.watch),
+        PendingProgram(inner, inputs, outputs, None if profile is None else profile.watch),
         StepErrors(op.name),
         profile,
         str(op),
@@ -139,8 +139,8 @@ def _lower_inner(builder: ProgramBuilder, op: Any) -> tuple[ProgramBuilder, tupl
         raise CannotLower("the loop's mode asks for another linker")
     fgraph = optimized_inner_graph(op)
     order = linker.schedule(fgraph)
-    lowered = Lowered(fgraph, arrange(fgraph.inputs, fgraph.outputs, order), {},
-                      builder.fuse and linker.fuse and not op.profile, parent=builder)
+    fuse = builder.fuse and linker.fuse and not op.profile
+    lowered = Lowered(fgraph, arrange(fgraph.inputs, fgraph.outputs, order), fuse, parent=builder)
     inner = lowered.builder
     return inner, tuple(lowered.input_cells), tuple(inner.cell(v) for v in fgraph.outputs)
 

@@ -1,4 +1,4 @@
-"""Shapes and views: built-in instructions, nothing is compiled."""
+"""Shapes, views and assertions: built-in instructions, nothing is compiled."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable
 from theano.gof.copying import DeepCopyOp, ViewOp
 from theano.gof.graph import Apply
 from theano.native import instructions as vm
-from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers_to
+from theano.native.program import OF_ARRAYS, CannotLower, ProgramBuilder, is_tensor_like, lowers_to
+from theano.raise_op import Assert
 from theano.tensor.basic import MakeVector, Reshape, ScalarFromTensor, TensorFromScalar
 from theano.tensor.elemwise import DimShuffle
 from theano.tensor.shapes import Rebroadcast, Shape, Shape_i, SpecifyShape
@@ -22,6 +23,7 @@ lowers_to({
     ScalarFromTensor: lambda op: vm.Deepcopy(),
     TensorFromScalar: lambda op: vm.Deepcopy(),
 })  # fmt: skip
+lowers_to({Assert: lambda op: vm.AssertOp(str(op.msg), op.exc)}, where=OF_ARRAYS)
 
 
 def _emit_for_tensors(builder: ProgramBuilder, node: Apply, instruction: vm.Instruction) -> None:

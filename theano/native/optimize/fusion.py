@@ -26,7 +26,7 @@ from theano.native.lowering.loops import (
 )
 from theano.native.lowering.scalars import is_scalar_constant, reduction_kind
 from theano.native.optimize.pairs import Pair
-from theano.native.optimize.rows import Stored, is_row_view, kernel_of, operands
+from theano.native.optimize.rows import NO_WORK, Stored, is_row_view, kernel_of, operands
 from theano.native.optimize.schedule import Schedule, destroyed_inputs
 from theano.native.program import TYPENUM, CannotLower, ProgramBuilder, lowering_of
 from theano.native.target.base import Target
@@ -37,8 +37,6 @@ from theano.tensor.elemwise import CAReduce, Elemwise
 
 MOST_CLIENTS = 16
 _KINDS = (Elemwise, CAReduce, DimShuffle, Assert)
-# What does no arithmetic.
-_PASSING = (DimShuffle, Assert)
 
 
 class Group:
@@ -48,16 +46,8 @@ class Group:
     ----------
     pattern
         Broadcast pattern of the space.
-    root_of
-        For each variable that shares memory with an earlier one, the first variable with that memory.
-    home
-        The group of each node of the program's segment.
-    needed
-        The variables that copies of nodes read in other groups than those of the nodes.
-    goals
-        The axes over which what comes of an elementwise node is reduced.
-    target
-        What will run the kernel.
+    segment
+        The part of the program that it belongs to.
 
     Attributes
     ----------
@@ -71,12 +61,12 @@ class Group:
         The stage whose loop gives a value of full size, where that is not the first.
     """
 
-    def __init__(self, pattern: tuple[bool, ...], root_of: dict[Variable, Variable], home: dict[Apply, Group],
-                 needed: set[Variable], goals: dict[Apply, frozenset[tuple[int, ...]]], target: Target):
+    def __init__(self, pattern: tuple[bool, ...], segment: _Segment):
         self.pattern = pattern
-        self.root_of = root_of
-        self.home = home
-        self.needed = needed
+        self.segment = segment
+        self.root_of = segment.root_of
+        self.target = segment.target
+        self.limits = self.target.limits
         self.reduced: tuple[int, ...] | None = None
         self.members: list[Apply] = []
         self.results = 0
@@ -90,9 +80,6 @@ class Group:
         self.open = True
         self.copied = False
         self.dead = False
-        self.goals = goals
-        self.target = target
-        self.limits = target.limits
 
     @property
     def last(self) -> Apply:
@@ -129,7 +116,7 @@ class Group:
     def _own(self, node: Apply) -> None:
         self.members.append(node)
         self.results += len(node.outputs)
-        self.home[node] = self
+        self.segment.home[node] = self
 
     def _stage(self, node: Apply) -> int:
         """The first stage whose loop can compute a node."""
@@ -163,7 +150,7 @@ class Group:
         if tuple(node.outputs[0].type.broadcastable) != self.pattern:
             return self._takes_row(node)
         if self.reduced is not None:
-            goals = self.goals.get(node)
+            goals = self.segment.goals.get(node)
             if goals and self.reduced not in goals:
                 return False
             if self._stage(node) and not self._has_stages():
@@ -265,10 +252,10 @@ class Group:
 
     def wants(self, variable: Variable) -> bool:
         """Whether somebody else reads what a member computes."""
-        if variable in self.needed:
+        if variable in self.segment.needed:
             return True
         for client, _ in variable.clients:
-            group = self.home.get(client)
+            group = self.segment.home.get(client)
             if group is None or (group is not self and not group.dead and variable not in group.computed):
                 return True
         return False
@@ -308,9 +295,7 @@ class Group:
 
 
 def _weight(node: Apply, target: Target) -> int:
-    if isinstance(node.op, _PASSING):
-        return 0
-    return target.weight(node.op.scalar_op)
+    return 0 if isinstance(node.op, NO_WORK) else target.weight(node.op.scalar_op)
 
 
 def _fits_a_kernel(node: Apply, target: Target) -> bool:
@@ -365,6 +350,14 @@ class _Segment:
 
     Attributes
     ----------
+    root_of
+        For each variable that shares memory with an earlier one, the first variable with that memory.
+    home
+        The group of each node.
+    needed
+        The variables that copies of nodes read in other groups than those of the nodes.
+    goals
+        The axes over which what comes of an elementwise node is reduced.
     holder
         For each variable of full size a group that computes or reads it.
     producer
@@ -451,7 +444,7 @@ class _Segment:
     def _joins(self, node: Apply, group: Group) -> bool:
         if not isinstance(node.op, _KINDS) or not group.takes(node):
             return False
-        return isinstance(node.op, _PASSING) or self._is_work(node)
+        return isinstance(node.op, NO_WORK) or self._is_work(node)
 
     def _is_work(self, node: Apply) -> bool:
         """Whether a kernel can hold the work of a node."""
@@ -507,7 +500,7 @@ class _Segment:
 
     def _group_for(self, node: Apply) -> Group | None:
         """The group that takes a node: one that is there, or one of its own."""
-        if isinstance(node.op, DimShuffle | Assert):
+        if isinstance(node.op, NO_WORK):
             group = self.producer.get(node.inputs[0])
             if group is not None and group.takes(node):
                 return group
@@ -521,7 +514,7 @@ class _Segment:
                 self._join(group, node)
                 return group
         space = node.inputs[0] if isinstance(node.op, CAReduce) else node.outputs[0]
-        group = Group(tuple(space.type.broadcastable), self.root_of, self.home, self.needed, self.goals, self.target)
+        group = Group(tuple(space.type.broadcastable), self)
         group.open = not isinstance(node.op, DimShuffle)
         self.groups.append(group)
         return group

@@ -24,7 +24,7 @@ from theano.scalar.expression import variable as named_value
 from theano.tensor.dimshuffle import DimShuffle
 from theano.tensor.elemwise import CAReduce, MaxOrMinusInfinity
 
-_NO_WORK = DimShuffle | Assert
+NO_WORK = (DimShuffle, Assert)
 """Ops whose result is what their first input is."""
 
 
@@ -125,7 +125,7 @@ class RowPlan:
         return self._same.get(variable, variable)
 
     def _place(self, node: Apply) -> None:
-        if isinstance(node.op, _NO_WORK):
+        if isinstance(node.op, NO_WORK):
             self._same[node.outputs[0]] = self._root(node.inputs[0])
             return
         places = (self._places.get(self._root(v)) for v in node.inputs)
@@ -145,7 +145,7 @@ class RowPlan:
 
     def _demands(self) -> list[set[Variable]]:
         """For each stage the values that its loop needs; decides on the way what is kept for later stages."""
-        work = [n for n in self.nodes if not isinstance(n.op, _NO_WORK)]
+        work = [n for n in self.nodes if not isinstance(n.op, NO_WORK)]
         last = max(self._stage_of(n) for n in work)
         wanted: list[set[Variable]] = [set() for _ in range(last + 1)]
         for node in work:
@@ -286,7 +286,7 @@ class RowPlan:
         need = {self._root(s.variable) for s in self.stored}
         found = []
         for node in reversed(self.nodes):
-            place = None if isinstance(node.op, _NO_WORK | CAReduce) else self._places[node.outputs[0]]
+            place = None if isinstance(node.op, (*NO_WORK, CAReduce)) else self._places[node.outputs[0]]
             if place is not None and place.per_row and (place.stage > 0 or not need.isdisjoint(node.outputs)):
                 need.update(self._root(v) for v in node.inputs)
                 found.append(node)
@@ -327,7 +327,7 @@ class RowPlan:
 
         value = self._reader(values, load)
         for node in self.nodes:
-            if isinstance(node.op, _NO_WORK | CAReduce) or need.isdisjoint(node.outputs):
+            if isinstance(node.op, (*NO_WORK, CAReduce)) or need.isdisjoint(node.outputs):
                 continue
             place = self._places[node.outputs[0]]
             reloaded = place.stage < stage and self._is_kept(node, need, stage)

@@ -38,21 +38,6 @@ class Limits(NamedTuple):
     indexed_rank: int
 
 
-class Work(NamedTuple):
-    """What a scalar op does to one element.
-
-    Parameters
-    ----------
-    functions
-        Names of the functions that it calls.
-    divides
-        Whether it divides.
-    """
-
-    functions: tuple[str, ...]
-    divides: bool
-
-
 class Target(ABC):
     """What is true of one kind of machine.
 
@@ -69,7 +54,7 @@ class Target(ABC):
     weights
         Work of functions in additions, and of ``div``; that of all others is ``""``.
     costs
-        Time of functions, in that of an exponential.
+        Time of functions, of ``div``, and of writing to memory and reading it (``memory``), in that of an exponential.
     """
 
     name: str
@@ -95,10 +80,6 @@ class Target(ABC):
     def runs_again(self, statements: Iterable[ir.Statement]) -> bool:
         """Whether a loop over the statements may be run a second time, so that what it reads must still be there."""
 
-    def functions_of(self, op: Any) -> list[str]:
-        """The functions that a scalar op, whose parts are expressions, calls."""
-        return [name for work in map(work_of, _parts(op)) if work is not None for name in work.functions]
-
     def __init__(self) -> None:
         self._weights = Bounded(10_000)
         self._composites = ById()
@@ -114,44 +95,43 @@ class Target(ABC):
 
     def _find_weight(self, op: Any) -> int:
         work, other = work_of(op), self.weights[""]
-        if work is None:
-            return other
-        each = [self.weights.get(name, other) for name in work.functions]
-        return max(each, default=self.weights["div"] if work.divides else 1)
+        return other if work is None else max([self.weights.get(name, other) for name in work], default=1)
 
     def is_arithmetic(self, op: Any) -> bool:
         """Whether a scalar op costs no more than some additions."""
-        return all(work is not None and not self._costly(work) for work in map(work_of, _parts(op)))
+        return self._costly(op) == []
 
     def is_cheap(self, op: Any) -> bool:
         """Whether it costs less to compute a scalar op twice than to write what it gives to memory and to read it."""
+        costly, memory = self._costly(op), self.costs["memory"]
+        return costly is not None and (not costly or (len(costly) == 1 and self.costs.get(costly[0], memory) < memory))
+
+    def _costly(self, op: Any) -> list[str] | None:
+        """What costs more than some additions in a scalar op; None: a part of it has C code only."""
         costly: list[str] = []
-        for work in map(work_of, _parts(op)):
+        for part in [inner.op for inner in op.nodes] if isinstance(op, scalar.Composite) else [op]:
+            work = work_of(part)
             if work is None:
-                return False
-            costly += self._costly(work)
-        return not costly or (len(costly) == 1 and self.costs[costly[0]] < self.costs["memory"])
-
-    def _costly(self, work: Work) -> list[str]:
-        return [name for name in work.functions if self.costs.get(name, self.costs["memory"]) > 0]
-
-
-def _parts(op: Any) -> list[Any]:
-    return [inner.op for inner in op.nodes] if isinstance(op, scalar.Composite) else [op]
+                return None
+            costly += [name for name in work if self.costs.get(name, self.costs["memory"]) > 0]
+        return costly
 
 
 _works = Bounded(10_000)
 
 
-def work_of(op: Any) -> Work | None:
-    """What a scalar op does to an element, as its expression for float64 tells; None: it has C code only."""
+def work_of(op: Any) -> tuple[str, ...] | None:
+    """The functions that a scalar op calls for an element, ``div`` where it divides, as its expression for float64 tells.
+
+    None: it has C code only.
+    """
     known = _works.get(type(op))
     if known is None:
         known = _works.keep(type(op), (_work_of(op),))
     return known[0]
 
 
-def _work_of(op: Any) -> Work | None:
+def _work_of(op: Any) -> tuple[str, ...] | None:
     if not is_expression(op):
         return None
     inputs = [variable(f"x{i}", "float64") for i in range(op.nin if op.nin >= 0 else 2)]
@@ -159,4 +139,4 @@ def _work_of(op: Any) -> Work | None:
         value = op.expression("float64", *inputs)
     except (MethodNotDefined, NotImplementedError):
         return None
-    return Work(functions(value), any(x.op == "div" for x in walk(value)))
+    return (*functions(value), *("div" for x in walk(value) if x.op == "div"))

@@ -13,6 +13,8 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
+from theano.native.runtime_build import load_file
+
 NAMES = tuple(f"{letter}{routine}" for letter in "sdcz" for routine in ("gemm", "gemv"))
 NAMES += ("sger", "dger", "cgeru", "zgeru", "sdot", "ddot")
 
@@ -44,22 +46,17 @@ def find_blas(ldflags: str = "") -> tuple[str, dict[str, Any]]:
         if numpys := numpys_routines(NAMES):
             library, found, _ = numpys
             return f"NumPy's OpenBLAS ({os.path.basename(library._name)})", found | _thread_control(library)
-        if scipys := _from_scipy():
-            return scipys
+        if scipys := capsules("scipy.linalg.cython_blas", NAMES):
+            return "SciPy's cython_blas", scipys
     return "own loops (no BLAS found)", {}
 
 
 def load_blas() -> str:
     """Find a BLAS by `config.blas.ldflags` and give it to the runtime; returns its description."""
+    from theano.configdefaults import config
     from theano.native import _runtime
 
-    try:
-        from theano.configparser import config
-
-        ldflags = config.blas.ldflags
-    except (ImportError, AttributeError):
-        ldflags = ""
-    description, pointers = find_blas(ldflags or "")
+    description, pointers = find_blas(config.blas.ldflags)
     _runtime.blas_set(pointers, description)
     return description
 
@@ -150,11 +147,6 @@ def numpys_routines(names: Sequence[str]) -> tuple[Any, dict[str, int], bool] | 
     return None
 
 
-def _from_scipy() -> tuple[str, dict[str, Any]] | None:
-    found = capsules("scipy.linalg.cython_blas", NAMES)
-    return None if found is None else ("SciPy's cython_blas", found)
-
-
 def capsules(module: str, names: Sequence[str]) -> dict[str, Any] | None:
     """What an extension module of SciPy has for Cython, by these names; None when one is missing."""
     found = getattr(load_extension(module), "__pyx_capi__", {})
@@ -175,7 +167,7 @@ def load_extension(name: str) -> Any:
     """
     import importlib
     import importlib.util
-    from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader
+    from importlib.machinery import EXTENSION_SUFFIXES
 
     if name in sys.modules:
         return sys.modules[name]
@@ -187,11 +179,7 @@ def load_extension(name: str) -> Any:
         base = os.path.join(spec.submodule_search_locations[0], *packages, last)
         for suffix in EXTENSION_SUFFIXES:
             if os.path.exists(base + suffix):
-                loader = ExtensionFileLoader(name, base + suffix)
-                file_spec = importlib.util.spec_from_file_location(name, base + suffix, loader=loader)
-                loaded = importlib.util.module_from_spec(file_spec)
-                loader.exec_module(loaded)
-                return loaded
+                return load_file(name, base + suffix)
         return importlib.import_module(name)
     except ImportError:
         return None

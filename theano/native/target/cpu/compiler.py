@@ -20,6 +20,7 @@ from typing import Any
 from theano.configdefaults import config
 from theano.misc import file_cache as kernel_cache
 from theano.native import ir
+from theano.native.program import TYPENUM
 from theano.native.runtime_build import load_runtime
 from theano.native.target.cpu import libraries, printer
 from theano.native.target.cpu.toolchain import Compiler, find_compiler
@@ -151,7 +152,8 @@ def load_kernels(kernels: Sequence[ir.Kernel]) -> libraries.Kernels:
     printed = [printer.print_kernel(kernel) for kernel in kernels]
     salts = [_salt(compiler, p.headers, config.gcc.cxxflags) for p in printed]
     keys = [blake2b(p.text.encode(), key=s, digest_size=16).hexdigest() for p, s in zip(printed, salts, strict=True)]
-    found = _libraries(compiler, dict(zip(keys, printed, strict=True)))
+    wanted = dict(zip(keys, printed, strict=True))
+    found = libraries.find(wanted, lambda missing: _compile_missing(compiler, {key: wanted[key] for key in missing}))
     return libraries.Kernels(found, map(_form, keys, kernels, printed))
 
 
@@ -165,21 +167,6 @@ def _salt(compiler: Compiler, headers: tuple[str, ...], extra_flags: str) -> byt
     """What makes code differ besides its text; `extra_flags` are among those of `compile_flags`."""
     text = "\n".join((compiler.fingerprint, cpu_fingerprint(), header_fingerprint(headers), *compile_flags(compiler)))
     return blake2b(text.encode(), digest_size=32).digest()
-
-
-_compile_lock = libraries.lock
-
-
-def _libraries(compiler: Compiler, wanted: dict[str, printer.Printed]) -> dict[str, Any]:
-    """From key to the library that has the kernel."""
-    found = libraries.find(wanted)
-    if len(found) < len(wanted):
-        with _compile_lock:
-            found.update(libraries.find([key for key in wanted if key not in found]))
-            missing = {key: printed for key, printed in wanted.items() if key not in found}
-            if missing:
-                found.update(_compile_missing(compiler, missing))
-    return found
 
 
 def _compile_missing(compiler: Compiler, missing: dict[str, printer.Printed]) -> dict[str, Any]:
@@ -309,16 +296,9 @@ def _error_text(command: Sequence[str], source: str, stderr: str, code: int) -> 
 
 def _form(key: str, kernel: ir.Kernel, printed: printer.Printed) -> libraries.Form:
     inputs = tuple(
-        (_typenum(op.dtype), op.rank, tuple(op.axis_of(d) for d in range(kernel.ndim)), op.broadcast, op.position)
+        (TYPENUM[op.dtype], op.rank, tuple(op.axis_of(d) for d in range(kernel.ndim)), op.broadcast, op.position)
         for op in kernel.inputs
     )
-    outputs = tuple((_typenum(out.dtype), out.dims, out.alias) for out in kernel.outputs)
+    outputs = tuple((TYPENUM[out.dtype], out.dims, out.alias) for out in kernel.outputs)
     ordered = any(stage.index is not None for stage in kernel.stages)
     return libraries.Form(key, kernel.n_outer, kernel.n_inner, inputs, outputs, kernel.nonempty, ordered, printed.cost)
-
-
-@cache
-def _typenum(dtype: str) -> int:
-    import numpy as np
-
-    return np.dtype(dtype).num

@@ -6,9 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from theano.native.fastcall import _runtime
-from theano.native.threads import apply_thread_count
-
-Errors = Callable[[tuple[int, ...]], Callable[..., Any]]
+from theano.native.threads import thread_count
 
 
 class Step(NamedTuple):
@@ -20,8 +18,8 @@ class Step(NamedTuple):
         As of `theano.native.program.Instr`; of a pending kernel or program the first of `params` is missing.
     kernel
         The number of the kernel that is the first param.
-    nested
-        The program that is the first param.
+    nested, when_built
+        The program that is the first param, and what is called with it when it is there.
     frees
         The cells whose value nobody reads after it.
     shown
@@ -33,7 +31,8 @@ class Step(NamedTuple):
     outs: tuple[int, ...]
     params: tuple[Any, ...]
     kernel: int | None
-    nested: Nested | Form | None
+    nested: Form | None
+    when_built: Callable[[Any], None] | None
     frees: tuple[int, ...]
     shown: tuple[int, ...]
 
@@ -60,7 +59,7 @@ class Form(NamedTuple):
     end: int
 
     def realised(self, kernels: Sequence[Any], inputs: Sequence[list[Any]], outputs: Sequence[list[Any] | None],
-                 on_error: Callable[..., Any] | None, errors: Errors | None = None, path: tuple[int, ...] = ()) -> Any:
+                 on_error: Callable[..., Any] | None, path: tuple[int, ...] = ()) -> Any:
         """The `_runtime.Program`.
 
         Parameters
@@ -68,23 +67,23 @@ class Form(NamedTuple):
         inputs, outputs
             Their storages.
         on_error
-            What is called when an instruction fails.
-        errors
-            Where nested programs do not bring it along: from their `path`, the positions of the steps that they are in, to
-            what is called when one of their instructions fails.
+            See `theano.native.program.Build`.
+        path
+            The positions of the steps that it is in.
         """
         instrs = []
         for position, step in enumerate(self.steps):
             params, nested = step.params, step.nested
             if step.kernel is not None:
                 params = (kernels[step.kernel], *params)
-            elif isinstance(nested, Nested):
-                params = (nested.realised(kernels), *params)
             elif nested is not None:
-                where = (*path, position)
-                params = (nested.alone(kernels, errors(where), errors, where), *params)
+                own = [[None] for _ in nested.inputs], [None] * len(nested.outputs)
+                program = nested.realised(kernels, *own, on_error, (*path, position))
+                if step.when_built is not None:
+                    step.when_built(program)
+                params = (program, *params)
             instrs.append((step.name, step.ins, step.outs, params, position, step.frees, step.shown))
-        apply_thread_count(_runtime)
+        _runtime.set_threads(thread_count())
         return _runtime.Program(
             self.cells,
             instrs,
@@ -93,26 +92,7 @@ class Form(NamedTuple):
             self.constants,
             list(zip(self.outputs, outputs, strict=True)),
             self.updates,
-            on_error=on_error,
+            on_error=None if on_error is None else lambda position, *error: on_error((*path, position), *error),
             serialise=self.serialise,
             end=self.end,
         )
-
-    def alone(self, kernels: Sequence[Any], on_error: Callable[..., Any], *errors: Any) -> Any:
-        """The `_runtime.Program` over storages of its own."""
-        return self.realised(kernels, [[None] for _ in self.inputs], [None] * len(self.outputs), on_error, *errors)
-
-
-class Nested(NamedTuple):
-    """A program within another one, and the functions that go with it."""
-
-    form: Form
-    on_error: Callable[..., Any]
-    when_built: Callable[[Any], None] | None = None
-
-    def realised(self, kernels: Sequence[Any]) -> Any:
-        """The `_runtime.Program`."""
-        program = self.form.alone(kernels, self.on_error)
-        if self.when_built is not None:
-            self.when_built(program)
-        return program

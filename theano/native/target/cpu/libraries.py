@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any, NamedTuple
 
 from theano.gof.loading import timed_loading
@@ -60,8 +60,8 @@ def in_memory(keys: Iterable[str]) -> dict[str, Any]:
     return {key: library for key, library in libraries if library is not None}
 
 
-def find(keys: Collection[str]) -> dict[str, Any]:
-    """The libraries of keys that are in memory or on disk."""
+def find(keys: Collection[str], make: Callable[[list[str]], dict[str, Any]] | None = None) -> dict[str, Any]:
+    """The libraries of keys that are in memory or on disk; `make` gives those of keys that are not, one thread at a time."""
     found = in_memory(keys)
     if len(found) < len(keys):
         with lock:
@@ -76,6 +76,9 @@ def find(keys: Collection[str]) -> dict[str, Any]:
                 except OSError:
                     continue
                 found[key] = loaded.keep(key, libraries[path], size)
+            missing = [key for key in keys if key not in found]
+            if missing and make is not None:
+                found.update(make(missing))
     return found
 
 

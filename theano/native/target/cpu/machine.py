@@ -9,7 +9,7 @@ from typing import Any
 from theano.native import ir
 from theano.native.program import Build, PendingKernel, PendingProgram, ProgramBuilder
 from theano.native.target.base import Limits, Target
-from theano.native.target.cpu.form import Form, Nested, Step
+from theano.native.target.cpu.form import Form, Step
 from theano.native.target.cpu.printer import COSTS, GUARDED, called_functions
 
 
@@ -24,7 +24,8 @@ class CPU(Target):
     weights = {
         "": 8, "div": 2, "sqrt": 2, "tk_floordiv": 4, "tk_mod": 4, "fabs": 1,
     }  # fmt: skip
-    costs = {**COSTS, "fabs": 0.0, "memory": 1.75}
+    # Loops with guarded functions may have to run again.
+    costs = {**COSTS, "fabs": 0.0, "div": 0.0, "memory": 1.75, **dict.fromkeys(GUARDED, 1.75)}
 
     def has(self, op: Any) -> bool:
         return True
@@ -40,9 +41,6 @@ class CPU(Target):
         storages = [storage for _, storage in build.inputs], [storage for _, storage in build.outputs]
         return form(builder, build).realised(build.kernels, *storages, build.on_error)
 
-    def is_cheap(self, op: Any) -> bool:
-        return super().is_cheap(op) and GUARDED.isdisjoint(self.functions_of(op))
-
     def runs_again(self, statements: Iterable[ir.Statement]) -> bool:
         return any(not GUARDED.isdisjoint(called_functions(s)) for s in statements)
 
@@ -57,10 +55,13 @@ def form(builder: ProgramBuilder, build: Build) -> Form:
         params: tuple[Any, ...] = tuple([_plain(value) for value in instr.op])
         first = instr.op[0] if params else None
         kernel = first.number if isinstance(first, PendingKernel) else None
-        nested = _nested(first) if isinstance(first, PendingProgram) else None
+        nested = when_built = None
+        if isinstance(first, PendingProgram):
+            nested = form(first.builder, Build([(cell, []) for cell in first.inputs], [(cell, None) for cell in first.outputs]))
+            when_built = first.when_built
         if kernel is not None or nested is not None:
             params = params[1:]
-        steps.append(Step(instr.op.name, instr.ins, instr.outs, params, kernel, nested, tuple(free), tells))
+        steps.append(Step(instr.op.name, instr.ins, instr.outs, params, kernel, nested, when_built, tuple(free), tells))
     return Form(
         builder.cells,
         steps,
@@ -72,10 +73,6 @@ def form(builder: ProgramBuilder, build: Build) -> Form:
         build.serialise,
         -1 if builder.end is None else builder.end,
     )
-
-
-def _nested(pending: PendingProgram) -> Nested:
-    return Nested(form(pending.builder, pending.plan()), pending.on_error, pending.when_built)
 
 
 def _plain(value: Any) -> Any:

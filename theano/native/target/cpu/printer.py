@@ -24,26 +24,38 @@ LANES = 2048
 BLOCK = 2048
 """Elements that are reduced over lanes before the lanes are added up."""
 
-SECTIONS: dict[str, tuple[str, ...]] = {
-    "tk_exp.h": (
-        "exp", "exp2", "expm1", "tk_exp_diff", "tk_exp_diff_scaled", "tk_exp_scale", "tk_exp_minus_square",
-        "tk_x_exp_minus_square",
-    ),
-    "tk_log.h": ("log", "log2", "log10", "log1p"),
-    "tk_pow.h": ("pow", "cbrt"),
-    "tk_ipow.h": tuple(f"tk_power_{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)),
-    "tk_hyper.h": ("tanh", "sinh", "cosh", "asinh", "acosh", "atanh", "tk_sigmoid", "tk_softplus"),
-    "tk_compound.h": (
-        "tk_sigmoid_slope", "tk_log_cosh", "tk_log_1_minus_tanh", "tk_log_1_minus_exp", "tk_log_expm1", "tk_logit",
-    ),
-    "tk_trig.h": ("sin", "cos", "tan"),
-    "tk_atrig.h": ("asin", "acos", "atan", "atan2"),
-    "tk_erf.h": ("erf", "erfc", "tk_erfcx", "tk_erfcx_slope", "tk_erfc_rate", "tk_erfc_rate_excess", "tk_erfc_rate_slope"),
-    "tk_gamma.h": ("tgamma", "lgamma", "gammaln", "j0", "j1"),
+SECTIONS: dict[str, dict[str, float]] = {
+    "tk_exp.h": {
+        "exp": 1.0, "exp2": 1.0, "expm1": 1.3, "tk_exp_diff": 1.3, "tk_exp_diff_scaled": 1.1, "tk_exp_scale": 0.0,
+        "tk_exp_minus_square": 1.3, "tk_x_exp_minus_square": 1.4,
+    },
+    "tk_log.h": {"log": 1.0, "log2": 1.5, "log10": 1.5, "log1p": 1.7},
+    "tk_pow.h": {"pow": 5.0, "cbrt": 15.0},
+    "tk_ipow.h": {f"tk_power_{sign}int{bits}": 0.0 for sign in ("", "u") for bits in (8, 16, 32, 64)},
+    "tk_hyper.h": {
+        "tanh": 2.0, "sinh": 3.0, "cosh": 3.0, "asinh": 4.0, "acosh": 4.0, "atanh": 2.5, "tk_sigmoid": 2.0, "tk_softplus": 3.0,
+    },
+    "tk_compound.h": {
+        "tk_sigmoid_slope": 2.0, "tk_log_cosh": 4.0, "tk_log_1_minus_tanh": 4.0, "tk_log_1_minus_exp": 4.0,
+        "tk_log_expm1": 4.0, "tk_logit": 2.0,
+    },
+    "tk_trig.h": {"sin": 1.2, "cos": 1.2, "tan": 1.4},
+    "tk_atrig.h": {"asin": 1.5, "acos": 1.6, "atan": 1.3, "atan2": 3.0},
+    "tk_erf.h": {
+        "erf": 4.0, "erfc": 3.0, "tk_erfcx": 3.5, "tk_erfcx_slope": 3.5, "tk_erfc_rate": 4.0, "tk_erfc_rate_excess": 4.0,
+        "tk_erfc_rate_slope": 4.0,
+    },
+    "tk_gamma.h": {"tgamma": 30.0, "lgamma": 25.0, "gammaln": 25.0, "j0": 25.0, "j1": 25.0},
 }  # fmt: skip
-"""Header of ``theano/native/target/cpu/include`` that a function name needs; all others are in ``tk_core.h``."""
+"""By header of ``theano/native/target/cpu/include`` its functions, with their `COSTS`; all others are in ``tk_core.h``."""
 
-_SECTION_OF = {name: header for header, names in SECTIONS.items() for name in names}
+COSTS = {
+    "sqrt": 0.6, "fmod": 10.0, "tk_mod": 5.0, "tk_floordiv": 5.0, "theano_scalar_psi": 25.0, "theano_scalar_tri_gamma": 25.0,
+    **{name: cost for section in SECTIONS.values() for name, cost in section.items() if cost},
+}  # fmt: skip
+"""ns a call in a vectorised float64 loop."""
+
+_VECTOR_FUNCTIONS = frozenset(name for section in SECTIONS.values() for name in section)
 _CALL = re.compile(r"([A-Za-z_]\w*)\s*\(")
 
 
@@ -64,21 +76,6 @@ ROWS_TOGETHER = 4
 
 SHORT_ROWS = 16
 """Short rows that are reduced side by side."""
-
-COSTS = {
-    "sqrt": 0.6, "exp": 1.0, "exp2": 1.0, "expm1": 1.3, "log": 1.0, "log2": 1.5, "log10": 1.5, "log1p": 1.7, "pow": 5.0,
-    "cbrt": 15.0, "tanh": 2.0, "tk_sigmoid": 2.0, "tk_softplus": 3.0, "sinh": 3.0, "cosh": 3.0, "asinh": 4.0,
-    "acosh": 4.0, "atanh": 2.5, "sin": 1.2, "cos": 1.2, "tan": 1.4, "asin": 1.5, "acos": 1.6, "atan": 1.3, "atan2": 3.0,
-    "erf": 4.0, "erfc": 3.0, "tk_erfcx": 3.5, "tk_erfcx_slope": 3.5, "tk_erfc_rate": 4.0,
-    "tk_erfc_rate_excess": 4.0, "tk_erfc_rate_slope": 4.0,
-    "tk_exp_diff": 1.3, "tk_exp_diff_scaled": 1.1,
-    "tk_exp_minus_square": 1.3, "tk_x_exp_minus_square": 1.4, "tgamma": 30.0, "lgamma": 25.0, "gammaln": 25.0, "j0": 25.0,
-    "j1": 25.0, "tk_sigmoid_slope": 2.0, "tk_log_cosh": 4.0, "tk_log_1_minus_tanh": 4.0, "tk_log_1_minus_exp": 4.0,
-    "tk_log_expm1": 4.0, "tk_logit": 2.0,
-    "fmod": 10.0, "tk_mod": 5.0, "tk_floordiv": 5.0, "theano_scalar_psi": 25.0, "theano_scalar_tri_gamma": 25.0,
-}  # fmt: skip
-"""ns a call in a vectorised float64 loop."""
-
 
 class Printed(NamedTuple):
     """A kernel's text.
@@ -222,8 +219,7 @@ class _Printer:
             self._rows()
             table["rows"] = "@r"
         self._line(f'TK_TABLE(@, "{codes}", {", ".join(table.values())})')
-        headers = ["tk_core.h"]
-        headers += [h for h in SECTIONS if any(_SECTION_OF.get(c) == h for c in self.calls)]
+        headers = ["tk_core.h", *[header for header, section in SECTIONS.items() if not self.calls.isdisjoint(section)]]
         if any("complex" in d for d in self._dtypes()):
             headers.append("tk_complex.h")
         text = "\n".join(self.out) + "\n"
@@ -267,11 +263,11 @@ class _Printer:
                 found.append(_print_statement(stmt, table, wide))
             return tuple(found)
 
-        loads = tuple([ld.to(new(ld.var, names)) for ld in stage.loads])
+        loads = tuple([ld.replaced(var=new(ld.var, names)) for ld in stage.loads])
         index = None if stage.index is None else new(stage.index, names)
         body = printed(stage.body, names)
         stores = tuple([ir.Store(s.output, names[s.var]) for s in stage.stores])
-        picks = tuple([ir.Pick(p.load.to(new(p.load.var, table)), table[p.at]) for p in stage.picks])
+        picks = tuple([ir.Pick(p.load.replaced(var=new(p.load.var, table)), table[p.at]) for p in stage.picks])
         reduces = tuple([ir.Reduce(r.op, r.acc_dtype, names[r.value], new(r.result, table)) for r in stage.reduces])
         row = printed(stage.row, table)
         row_stores = tuple([ir.Store(s.output, table[s.var]) for s in stage.row_stores])
@@ -350,7 +346,7 @@ class _Printer:
     def _statements(self, stmts: tuple[_Statement, ...], slow: bool) -> None:
         for s in stmts:
             if s.calls:
-                self.functions += sum([c in _SECTION_OF for c in s.calls])
+                self.functions += sum([c in _VECTOR_FUNCTIONS for c in s.calls])
             self._line(s.text(slow))
 
     def _is_guarded(self, stage: _Stage) -> bool:
@@ -636,12 +632,12 @@ def _print_statement(stmt: ir.Statement, names: dict[str, str], wide: set[str]) 
         declared = f"const {'int' if stmt.dst in wide else CTYPES[stmt.dtype]} {names[stmt.dst]}"
     else:
         code = stmt.text
-        for i, value in enumerate(stmt.arguments):
+        for i, value in enumerate(stmt.inputs):
             code = code.replace(f"tk_in{i}_", c_text(value, names))
-        for i, (name, _) in enumerate(stmt.results):
+        for i, (name, _) in enumerate(stmt.defines):
             code = code.replace(f"tk_out{i}_", names[name])
         slow = _unguarded(code)
-        declared = " ".join([f"{CTYPES[dtype]} {names[name]};" for name, dtype in stmt.results])
+        declared = " ".join([f"{CTYPES[dtype]} {names[name]};" for name, dtype in stmt.defines])
     return _Statement(declared, code, slow, calls, reads, tuple([d for _, d in stmt.defines]), _statement_cost(stmt, calls))
 
 

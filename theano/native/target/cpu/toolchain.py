@@ -59,17 +59,14 @@ def _find_compiler(setting: str | None, cc: str, path: str) -> Compiler | None:
     for name in (cc, "gcc", "cc", "clang"):
         if name and (found := resolve(shlex.split(name))):
             return found
-    return _find_zig()
+    return resolve(_zig())
 
 
-def _find_zig() -> Compiler | None:
+def _zig() -> list[str]:
+    """The command of the `ziglang` package; empty where that is not installed."""
     from importlib.util import find_spec
 
     spec = find_spec("ziglang")
     if spec is None or not spec.origin:
-        return None
-    program = os.path.join(os.path.dirname(spec.origin), "zig.exe" if os.name == "nt" else "zig")
-    if not os.path.exists(program):
-        return None
-    info = os.stat(program)
-    return Compiler((program, "cc"), f"{program} {info.st_size} {info.st_mtime_ns}")
+        return []
+    return [os.path.join(os.path.dirname(spec.origin), "zig.exe" if os.name == "nt" else "zig"), "cc"]

@@ -62,13 +62,13 @@ def run(statements: Iterable[ir.Statement], values: MutableMapping[str, Any]) ->
             continue
         if s.function is None:
             raise NotImplementedError("C code without a function of numbers")
-        arguments = [np.asarray(evaluate(x, values)) for x in s.arguments]
+        arguments = [np.asarray(evaluate(x, values)) for x in s.inputs]
         shape = np.broadcast_shapes(*[x.shape for x in arguments])
-        results = [np.empty(shape, dtype) for _, dtype in s.results]
+        results = [np.empty(shape, dtype) for _, dtype in s.defines]
         spread = [np.broadcast_to(x, shape) for x in arguments]
         for at in np.ndindex(shape):
             value = s.function(*[x[at] for x in spread])
             for result, one in zip(results, (value,) if len(results) == 1 else value, strict=True):
                 result[at] = one
-        for (name, _), result in zip(s.results, results, strict=True):
+        for (name, _), result in zip(s.defines, results, strict=True):
             values[name] = result[()]

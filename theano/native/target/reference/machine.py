@@ -87,7 +87,7 @@ class ReferenceProgram:
             values = [cells[c] for c in (*known.ins, *self.shown[position])]
             if build.on_error is None:
                 raise
-            build.on_error(position, type(error), error, sys.exc_info()[2], values)
+            build.on_error((position,), type(error), error, sys.exc_info()[2], values)
             raise
         made = [cells[cell] for cell, _ in build.outputs]
         for (_, storage), value in zip(build.outputs, made, strict=True):
