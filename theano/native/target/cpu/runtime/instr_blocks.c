@@ -177,11 +177,6 @@ static Job *begin(ThnFrame *f, const ThnInstr *ins, int w, int x, int y)
     return j;
 }
 
-static int block_dot_check(ThnProgram *Py_UNUSED(p), ThnInstr *Py_UNUSED(ins))
-{
-    return thn_blas_ready();
-}
-
 static int block_dot_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     return prepare(f, ins, THN_IN(f, ins, 1), THN_IN(f, ins, 2), THN_IN(f, ins, 0));
@@ -210,5 +205,5 @@ static int block_outer_execute(ThnFrame *f, const ThnInstr *ins)
     return thn_parallel_ranges(SHARES, 1, outer_some, j);
 }
 
-THN_INSTRUCTION(block_dot, block_dot_check, block_dot_prepare, block_dot_execute)
+THN_INSTRUCTION(block_dot, thn_blas_check, block_dot_prepare, block_dot_execute)
 THN_INSTRUCTION(block_outer, NULL, block_outer_prepare, block_outer_execute)
