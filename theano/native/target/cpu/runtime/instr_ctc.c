@@ -133,10 +133,9 @@ static int ctc_prepare(ThnFrame *f, const ThnInstr *ins)
         THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, i), i ? x->dims : x->dims + 1));
     }
     const npy_intp longest = labels->dims[1];
-    const long most = thn_get_threads() == 1 ? 1 : 4L * thn_get_threads();
-    const long tasks = most < MOST_TASKS ? most : MOST_TASKS;
+    const npy_intp tasks = thn_get_threads() == 1 ? 1 : thn_least(4 * thn_get_threads(), MOST_TASKS);
     Job j = {.sequence = sequence_any, .times = times, .batch = batch, .symbols = symbols, .longest = longest,
-             .tasks = batch < tasks ? (long)batch : tasks, .with_slopes = ins->nout > 1};
+             .tasks = (long)thn_least(batch, tasks), .with_slopes = ins->nout > 1};
 #if WIDE
     j.sequence = thn_has_avx2() ? sequence_avx2 : j.sequence;
 #endif
