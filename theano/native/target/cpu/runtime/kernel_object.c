@@ -5,8 +5,16 @@
 #include <structmember.h>
 #if defined(_WIN32)
 #include <windows.h>
+#define OPEN(path) ((void *)LoadLibraryA(path))
+#define WHY_NOT() "Windows refused it"
+#define SYMBOL(handle, name) ((const void *)GetProcAddress((HMODULE)(handle), name))
+#define CLOSE(handle) FreeLibrary((HMODULE)(handle))
 #else
 #include <dlfcn.h>
+#define OPEN(path) dlopen(path, RTLD_NOW | RTLD_LOCAL)
+#define WHY_NOT() dlerror()
+#define SYMBOL(handle, name) dlsym(handle, name)
+#define CLOSE(handle) dlclose(handle)
 #endif
 
 typedef struct KernelObject {
@@ -23,28 +31,16 @@ static PyTypeObject *KernelType;
 
 static void close_library(PyObject *capsule)
 {
-    void *handle = PyCapsule_GetPointer(capsule, LIBRARY);
-#if defined(_WIN32)
-    FreeLibrary((HMODULE)handle);
-#else
-    dlclose(handle);
-#endif
+    CLOSE(PyCapsule_GetPointer(capsule, LIBRARY));
 }
 
 static PyObject *load_library(PyObject *Py_UNUSED(self), PyObject *arg)
 {
     THN_OWNED PyObject *bytes = NULL;
     THN_NULL_UNLESS(PyUnicode_FSConverter(arg, &bytes));
-#if defined(_WIN32)
-    void *handle = (void *)LoadLibraryA(PyBytes_AS_STRING(bytes));
-    THN_NULL_IF(!handle, PyExc_OSError, "cannot load %R", arg);
-#else
-    void *handle = dlopen(PyBytes_AS_STRING(bytes), RTLD_NOW | RTLD_LOCAL);
-    if (!handle) {
-        const char *why = dlerror();
-        return PyErr_Format(PyExc_OSError, "cannot load %R: %s", arg, why ? why : "unknown error");
-    }
-#endif
+    void *handle = OPEN(PyBytes_AS_STRING(bytes));
+    const char *why = handle ? NULL : WHY_NOT();
+    THN_NULL_IF(!handle, PyExc_OSError, "cannot load %R: %s", arg, why ? why : "unknown error");
     return PyCapsule_New(handle, LIBRARY, close_library);
 }
 
@@ -100,11 +96,7 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNU
     void *handle = PyCapsule_GetPointer(library, LIBRARY);
     const char *name = handle ? PyUnicode_AsUTF8(symbol) : NULL;
     THN_NULL_UNLESS(name);
-#if defined(_WIN32)
-    const ThnKernelTable *table = (const ThnKernelTable *)GetProcAddress((HMODULE)handle, name);
-#else
-    const ThnKernelTable *table = dlsym(handle, name);
-#endif
+    const ThnKernelTable *table = SYMBOL(handle, name);
     THN_NULL_IF(!table || table->abi != THN_KERNEL_ABI, PyExc_OSError, "the library has no kernel %U of this version", symbol);
     KernelObject *self = (KernelObject *)type->tp_alloc(type, 0);
     THN_NULL_UNLESS(self);
