@@ -48,16 +48,8 @@ class Group:
     ----------
     pattern
         Broadcast pattern of the space.
-    root_of
-        For each variable that shares memory with an earlier one, the first variable with that memory.
-    home
-        The group of each node of the program's segment.
-    needed
-        The variables that copies of nodes read in other groups than those of the nodes.
-    goals
-        The axes over which what comes of an elementwise node is reduced.
-    target
-        What will run the kernel.
+    segment
+        The nodes that the group takes its own from.
 
     Attributes
     ----------
@@ -71,12 +63,12 @@ class Group:
         The stage whose loop gives a value of full size, where that is not the first.
     """
 
-    def __init__(self, pattern: tuple[bool, ...], root_of: dict[Variable, Variable], home: dict[Apply, Group],
-                 needed: set[Variable], goals: dict[Apply, frozenset[tuple[int, ...]]], target: Target):
+    def __init__(self, pattern: tuple[bool, ...], segment: _Segment):
         self.pattern = pattern
-        self.root_of = root_of
-        self.home = home
-        self.needed = needed
+        self.segment = segment
+        self.root_of = segment.root_of
+        self.target = segment.target
+        self.limits = segment.target.limits
         self.reduced: tuple[int, ...] | None = None
         self.members: list[Apply] = []
         self.results = 0
@@ -90,9 +82,6 @@ class Group:
         self.open = True
         self.copied = False
         self.dead = False
-        self.goals = goals
-        self.target = target
-        self.limits = target.limits
 
     @property
     def last(self) -> Apply:
@@ -129,7 +118,7 @@ class Group:
     def _own(self, node: Apply) -> None:
         self.members.append(node)
         self.results += len(node.outputs)
-        self.home[node] = self
+        self.segment.home[node] = self
 
     def _stage(self, node: Apply) -> int:
         """The first stage whose loop can compute a node."""
@@ -163,7 +152,7 @@ class Group:
         if tuple(node.outputs[0].type.broadcastable) != self.pattern:
             return self._takes_row(node)
         if self.reduced is not None:
-            goals = self.goals.get(node)
+            goals = self.segment.goals.get(node)
             if goals and self.reduced not in goals:
                 return False
             if self._stage(node) and not self._has_stages():
@@ -265,10 +254,10 @@ class Group:
 
     def wants(self, variable: Variable) -> bool:
         """Whether somebody else reads what a member computes."""
-        if variable in self.needed:
+        if variable in self.segment.needed:
             return True
         for client, _ in variable.clients:
-            group = self.home.get(client)
+            group = self.segment.home.get(client)
             if group is None or (group is not self and not group.dead and variable not in group.computed):
                 return True
         return False
@@ -363,8 +352,19 @@ def find_groups(schedule: Schedule, pairs: Mapping[Apply, Pair], target: Target)
 class _Segment:
     """Nodes that run one after another, and their groups.
 
+    Parameters
+    ----------
+    root_of
+        For each variable that shares memory with an earlier one, the first variable with that memory.
+
     Attributes
     ----------
+    goals
+        The axes over which what comes of an elementwise node is reduced.
+    home
+        The group of each node.
+    needed
+        The variables that copies of nodes read in other groups than those of the nodes.
     holder
         For each variable of full size a group that computes or reads it.
     producer
@@ -521,7 +521,7 @@ class _Segment:
                 self._join(group, node)
                 return group
         space = node.inputs[0] if isinstance(node.op, CAReduce) else node.outputs[0]
-        group = Group(tuple(space.type.broadcastable), self.root_of, self.home, self.needed, self.goals, self.target)
+        group = Group(tuple(space.type.broadcastable), self)
         group.open = not isinstance(node.op, DimShuffle)
         self.groups.append(group)
         return group
