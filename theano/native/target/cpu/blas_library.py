@@ -51,15 +51,10 @@ def find_blas(ldflags: str = "") -> tuple[str, dict[str, Any]]:
 
 def load_blas() -> str:
     """Find a BLAS by `config.blas.ldflags` and give it to the runtime; returns its description."""
+    from theano.configdefaults import config
     from theano.native import _runtime
 
-    try:
-        from theano.configparser import config
-
-        ldflags = config.blas.ldflags
-    except (ImportError, AttributeError):
-        ldflags = ""
-    description, pointers = find_blas(ldflags or "")
+    description, pointers = find_blas(config.blas.ldflags or "")
     _runtime.blas_set(pointers, description)
     return description
 
