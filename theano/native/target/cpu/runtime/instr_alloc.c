@@ -183,6 +183,9 @@ static int triangle_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *out = THN_OUT(f, ins, 0);
     const npy_intp bytes = out->dims[1] * out->itemsize;
+    if (thn_size(out) == 0) {
+        return 0;
+    }
     THN_POOLED char *line = thn_pool_alloc((size_t)(2 * bytes));
     THN_FAIL_IF(f, !line, PyExc_MemoryError, "out of memory for a row of a triangle");
     thn_copy_inner(out->itemsize)(out->dims[1], line, out->itemsize, THN_IN(f, ins, 0)->data, 0);
