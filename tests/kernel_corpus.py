@@ -68,17 +68,13 @@ def has_reference(kernel):
 
 
 def random_inputs(kernel, rng):
-    """Arrays that fit a kernel; for a position the length of its dim."""
+    """Arrays that fit a kernel."""
     lengths = [int(n) for n in rng.integers(1, 5, kernel.n_outer)] + [int(n) for n in rng.integers(2, 7, kernel.n_inner)]
     # A dim that nobody walks is one element long.
     walked = {d for op in kernel.inputs for d in range(kernel.ndim) if not op.broadcast[d]}
     lengths = [n if d in walked else 1 for d, n in enumerate(lengths)]
     found = []
     for operand in kernel.inputs:
-        if operand.position:
-            dims = [d for d in range(kernel.ndim) if not operand.broadcast[d]]
-            found.append(np.array(lengths[dims[0]] if dims else 1, "int64"))
-            continue
         shape = [1] * operand.rank
         for dim in range(kernel.ndim):
             if not operand.broadcast[dim]:
@@ -117,7 +113,7 @@ def compare(kernels, rounds=2):
     import theano.native.lowering.nnet  # noqa: F401, as it declares functions of its kernels
     from tests.native.vm_tools import kernel_functions
 
-    kernels = [k for k in kernels if has_reference(k) and not any(op.position for op in k.inputs)]
+    kernels = [k for k in kernels if has_reference(k)]
     wrong = []
     for start in range(0, len(kernels), 200):
         some = kernels[start : start + 200]

@@ -159,11 +159,7 @@ class _Printer:
 
     def _load(self, ld):
         number, dtype = self._array(ld)
-        walks = self._walks(ld)
-        if isinstance(ld, ir.Load) and self.kernel.inputs[number].position:
-            value = f"c{walks[0]}" if walks else "0"
-        else:
-            value = f"*(const {ctype(dtype)} *)({self._address(number, walks)})"
+        value = f"*(const {ctype(dtype)} *)({self._address(number, self._walks(ld))})"
         self.out.append(f"const {ctype(dtype)} {NAMES[ld.var]} = {value};")
 
     def _store(self, output, var, dims):

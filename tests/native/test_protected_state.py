@@ -124,7 +124,7 @@ USES = {
     "masked": lambda new: new[:3][new[:3] > 2],
     "choose": lambda new: tt.choose(positions(new), [1, 2, 3]),
     "kernel": lambda new: tt.exp(-new[:3]),
-    "position_kernel": lambda new: tt.tri(positions(new)[0], 3),
+    "triangle": lambda new: tt.tri(positions(new)[0], 3),
     "indexed_kernel": lambda new: tt.exp(tt.as_tensor(MATRIX)[positions(new)]),
     "special": lambda new: tt.erfinv(new[:3] / 9),
     "moments": lambda new: tt.var(new[:3]),

@@ -171,6 +171,12 @@ def test_tri(rows, columns, k, dtype):
     assert_array_equal(f(rows, columns, k), np.tri(rows, columns, k, dtype=dtype))
 
 
+def test_tri_without_rows():
+    n, m = tt.lscalars("nm")
+    assert all_native([n, m], tt.tri(n, m))(0, 2**40).shape == (0, 2**40)
+    assert all_native([n, m], tt.tri(n, m, 2**62))(3, 2).sum() == 6
+
+
 @pytest.mark.parametrize("dtype", NUMBERS)
 @pytest.mark.parametrize("rows, columns, k", [(3, 3, 0), (2, 5, 1), (5, 2, -3), (0, 3, 0), (3, 0, 1), (3, 3, -(2**40))])
 def test_eye(rows, columns, k, dtype):

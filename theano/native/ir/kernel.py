@@ -78,16 +78,12 @@ class Operand(Record):
         flagged in `broadcast`). ``None`` is the identity. Axes of the array that no dim walks have length 1.
     ndim
         Rank of the array; by default the number of iteration dims.
-    position
-        There is no array: elements, int64, are the positions along the one axis. Elementwise kernels only; flagged in
-        `broadcast` along the last dim unless that is its dim.
     """
 
     dtype: str
     broadcast: tuple[bool, ...]
     axes: tuple[int, ...] | None = None
     ndim: int | None = None
-    position: bool = False
 
     @property
     def rank(self) -> int:

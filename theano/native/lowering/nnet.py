@@ -222,18 +222,10 @@ def lower_log_softmax(builder: ProgramBuilder, node: Apply) -> None:
     """``x - max - log(sum(exp(x - max)))``."""
     dtype = _float_dtype(node)
     v = _Names(dtype)
-    low, sum_of_lows = _sum_but_top(v.xb)
-    stages = [
-        Stage(loads=(Load("xa", 0),), reduces=(Reduce("maximum", dtype, "xa", "m"),)),
-        Stage(
-            loads=(Load("xb", 0),),
-            body=(let("e", call("tk_exp_diff_scaled", v.xb, v.m)), low),
-            reduces=(Reduce("add", dtype, "e", "s"), sum_of_lows),
-            row=(*_rest(dtype), let("ls", call("log1p", v.rest))),
-        ),
-        Stage(loads=(Load("xc", 0),), body=(let("p", (v.xc - v.m) - v.ls),), stores=(Store(0, "p"),)),
-    ]
-    _emit(builder, node, [_full(dtype)], [Output(dtype, (0, 1))], stages)
+    first, second, _ = _softmax_stages(dtype, False, 0)
+    second = second.replaced(stores=(), row=(*_rest(dtype), let("ls", call("log1p", v.rest))))
+    last = Stage(loads=(Load("x", 0),), body=(let("p", (v.x - v.m) - v.ls),), stores=(Store(0, "p"),))
+    _emit(builder, node, [_full(dtype)], [Output(dtype, (0, 1))], [first, second, last])
 
 
 def _is_zero(variable: Variable) -> bool:

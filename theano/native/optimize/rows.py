@@ -80,6 +80,8 @@ class RowPlan:
 
     Attributes
     ----------
+    axes, dims
+        The axis that each iteration dim walks, and the dim that walks each axis.
     inputs
         The variables that the kernel reads, after `kernel`.
     temporaries
@@ -102,6 +104,7 @@ class RowPlan:
         self.order = order
         kept = tuple(a for a in (range(self.rank) if order is None else order) if a not in self.reduced)
         self.axes = kept + self.reduced
+        self.dims = tuple(map(self.axes.index, range(self.rank)))
         self.n_outer = len(kept)
         self.nodes = nodes
         self.stored = list(stored)
@@ -223,14 +226,11 @@ class RowPlan:
 
     def _dims(self, variable: Variable) -> tuple[int, ...]:
         """Iteration dim of each axis of a result."""
-        if variable.type.ndim == self.n_outer and self._places[self._root(variable)].per_row:
+        if not self._places[self._root(variable)].per_row:
+            return self.dims
+        if variable.type.ndim == self.n_outer:
             return tuple(range(self.n_outer))
-        row = self._places[self._root(variable)].per_row
-        found = [-1] * self.rank
-        for dim, axis in enumerate(self.axes):
-            if not (row and dim >= self.n_outer):
-                found[axis] = dim
-        return tuple(found)
+        return tuple([dim if dim < self.n_outer else -1 for dim in self.dims])
 
     # -- statements
 
@@ -260,10 +260,7 @@ class RowPlan:
                     if any(self._operands[target].broadcast):
                         target = -1
             self._outputs.append(ir.Output(variable.type.dtype, self._dims(variable), target))
-        every = [0] * self.rank
-        for dim, axis in enumerate(self.axes):
-            every[axis] = dim
-        self._outputs += [ir.Output(dtype, tuple(every)) for dtype in self.temporaries]
+        self._outputs += [ir.Output(dtype, self.dims) for dtype in self.temporaries]
         if len(self._operands) + len(self._outputs) > self.target.limits.operands:
             raise CannotLower("too many operands for one kernel")
         nonempty = any(

@@ -56,7 +56,7 @@ def load_blas() -> str:
     from theano.configdefaults import config
     from theano.native import _runtime
 
-    description, pointers = find_blas(config.blas.ldflags)
+    description, pointers = find_blas(config.blas.ldflags or "")
     _runtime.blas_set(pointers, description)
     return description
 

@@ -295,10 +295,8 @@ def _error_text(command: Sequence[str], source: str, stderr: str, code: int) -> 
 
 
 def _form(key: str, kernel: ir.Kernel, printed: printer.Printed) -> libraries.Form:
-    inputs = tuple(
-        (TYPENUM[op.dtype], op.rank, tuple(op.axis_of(d) for d in range(kernel.ndim)), op.broadcast, op.position)
-        for op in kernel.inputs
-    )
+    dims = range(kernel.ndim)
+    inputs = tuple((TYPENUM[op.dtype], op.rank, tuple(map(op.axis_of, dims)), op.broadcast) for op in kernel.inputs)
     outputs = tuple((TYPENUM[out.dtype], out.dims, out.alias) for out in kernel.outputs)
     ordered = any(stage.index is not None for stage in kernel.stages)
     return libraries.Form(key, kernel.n_outer, kernel.n_inner, inputs, outputs, kernel.nonempty, ordered, printed.cost)

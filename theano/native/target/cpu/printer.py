@@ -292,10 +292,6 @@ class _Printer:
         ins = dict.fromkeys(ld.operand for ld in loads if isinstance(ld, ir.Load))
         for i in ins:
             t, constant = CTYPES[self.kernel.inputs[i].dtype], self.constant[i]
-            if self.kernel.inputs[i].position:
-                at = f"(tk_intp)((size_t)(P[{i}] + {row} * S[{i}]) >> 3)"
-                self._line(f"const {t} {'c' if constant else 'p'}{i} = {at} - 1;")
-                continue
             base = self._first(i, row)
             self._line(f"const {t} c{i} = *{base};" if constant else f"const {t} *p{i} = {base};")
         outs = [ld.output for ld in loads if isinstance(ld, ir.Reload)]
@@ -312,8 +308,6 @@ class _Printer:
         source = f"{pointer or _pointer(ld)}[{at}]"
         if isinstance(ld, ir.Load) and self.constant[ld.operand]:
             source = f"c{ld.operand}"
-        elif isinstance(ld, ir.Load) and self.kernel.inputs[ld.operand].position:
-            source = f"p{ld.operand} + {at}"
         return f"const {self._type(ld)} {ld.var} = {source};"
 
     def _point(self, stage: _Stage, at: str, position: str, into: str = "", slow: bool = False,

@@ -17,7 +17,7 @@ _REDUCTIONS: dict[str, np.ufunc] = {
 
 
 class ReferenceKernel:
-    """A kernel that can be called with its input arrays (for a position the length of its dim); gives its output arrays."""
+    """A kernel that can be called with its input arrays; gives its output arrays."""
 
     def __init__(self, kernel: ir.Kernel):
         ir.verify(kernel)
@@ -54,9 +54,7 @@ class _Run:
             for dim in range(self.kernel.ndim):
                 if operand.broadcast[dim]:
                     continue
-                length = int(value) if operand.position else value.shape[operand.axis_of(dim)]
-                if operand.position and length < 0:
-                    continue
+                length = value.shape[operand.axis_of(dim)]
                 if found[dim] not in (None, length):
                     raise ValueError(f"Input dimension mismatch: lengths {found[dim]} and {length} of dimension {dim}")
                 found[dim] = length
@@ -66,10 +64,6 @@ class _Run:
         """An input, laid out along the iteration dims; those that it does not walk have length 1."""
         operand, value = self.kernel.inputs[number], self.inputs[number]
         ndim = self.kernel.ndim
-        if operand.position:
-            walked = [d for d in range(ndim) if not operand.broadcast[d]]
-            length = self.shape[walked[0]] if walked else 1
-            return np.arange(length, dtype="int64").reshape([length if d in walked else 1 for d in range(ndim)])
         axes = [operand.axis_of(d) for d in range(ndim)]
         unwalked = [a for a in range(value.ndim) if a not in axes]
         value = value.transpose([*(a for a in axes if a >= 0), *unwalked])

@@ -15,7 +15,7 @@ from theano.native.target.reference.instructions import INSTRUCTIONS
 from theano.native.target.reference.kernels import ReferenceKernel
 from theano.process import new_lock
 
-_CONTROL = frozenset(("jump", "jump_if_false", "guard", "kernel", "position_kernel"))
+_CONTROL = frozenset(("jump", "jump_if_false", "guard", "kernel"))
 
 
 class Reference(Target):

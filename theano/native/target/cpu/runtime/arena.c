@@ -93,7 +93,6 @@ static ThnBlock *place(char *at, size_t capacity, ThnBlock *before, ThnSegment *
 {
     ThnBlock *b = (ThnBlock *)at;
     b->capacity = capacity;
-    b->magic = THN_BLOCK_MAGIC;
     b->before = before;
     b->segment = segment;
     b->resident = 0;

@@ -7,7 +7,6 @@
 #include <stdint.h>
 
 #define THN_BLOCK_HEADER 64
-#define THN_BLOCK_MAGIC 0x7468616eu
 
 enum { THN_CUT_USED = -1, THN_CUT_FREE = -2 };  /* size_class of a block of a segment */
 
@@ -15,7 +14,6 @@ enum { THN_CUT_USED = -1, THN_CUT_FREE = -2 };  /* size_class of a block of a se
 typedef struct ThnBlock {
     size_t capacity;                    /* of its data */
     int32_t size_class;
-    uint32_t magic;
     struct ThnBlock *next;              /* in the list of free ones */
     union {
         struct {

@@ -238,12 +238,6 @@ static int gemm_part(void *ctx, npy_intp start, npy_intp stop)
     return 0;
 }
 
-static void run_gemm(Gemm *g)
-{
-    g->by_columns = g->n >= g->m;
-    run_parts((double)g->m * (double)g->n * (double)g->k, SERIAL_GEMM, 2e6, g->by_columns ? g->n : g->m, 128, gemm_part, g);
-}
-
 typedef struct {
     int letter;
     char trans;
@@ -266,11 +260,6 @@ static int gemv_part(void *ctx, npy_intp start, npy_intp stop)
     char *y = g->y + skip * (g->incy > 0 ? g->incy : -g->incy) * g->item;
     ((gemv_fn)routines[GEMV][g->letter])(&g->trans, &rows, &cols, g->alpha, a, &g->ld, g->x, &g->incx, g->beta, y, &g->incy);
     return 0;
-}
-
-static void run_gemv(Gemv *g)
-{
-    run_parts((double)g->rows * (double)g->cols, SERIAL_GEMV, 65536, g->trans == 'N' ? g->rows : g->cols, 16, gemv_part, g);
 }
 
 /* ---- BLAS */
@@ -338,7 +327,7 @@ static int by_gemv(int letter, int typenum, ThnMatrix a, const char *x, npy_intp
     int64_t rows = trans == 'N' ? a.rows : a.cols, cols = trans == 'N' ? a.cols : a.rows;
     if (rows > 0 && cols > 0) {
         Gemv g = {letter, trans, rows, cols, ld, incx, incy, item, alpha, beta, a.data, x, (char *)yc};
-        run_gemv(&g);
+        run_parts((double)rows * (double)cols, SERIAL_GEMV, 65536, trans == 'N' ? rows : cols, 16, gemv_part, &g);
     }
     return 0;
 }
@@ -372,16 +361,12 @@ int thn_matmul(int typenum, const ThnMatrix *a0, const ThnMatrix *b0, const ThnM
     if (c0->cols == 1 || c0->rows == 1) {
         const int column = c0->cols == 1;
         const ThnMatrix b = column ? thn_transposed(a0) : *b0;
+        const char *x = column ? b0->data : a0->data;
         const npy_intp xs = column ? b0->row_stride : a0->col_stride, ys = column ? c0->row_stride : c0->col_stride;
-        int r;
-        if (thn_row_product(typenum, column ? b0->data : a0->data, xs, &b, c0->data, ys, c0->data, ys, alpha, beta)) {
+        if (thn_row_product(typenum, x, xs, &b, c0->data, ys, c0->data, ys, alpha, beta)) {
             return 0;
         }
-        if (column) {
-            r = by_gemv(letter, typenum, *a0, b0->data, b0->row_stride, c0->data, c0->row_stride, alpha, beta);
-        } else {
-            r = by_gemv(letter, typenum, thn_transposed(b0), a0->data, a0->col_stride, c0->data, c0->col_stride, alpha, beta);
-        }
+        const int r = by_gemv(letter, typenum, thn_transposed(&b), x, xs, c0->data, ys, alpha, beta);
         if (r <= 0) {
             return r;
         }
@@ -403,8 +388,8 @@ int thn_matmul(int typenum, const ThnMatrix *a0, const ThnMatrix *b0, const ThnM
     }
     THN_TRY(usable(&a, typenum, item, &lda, &ta, &held_a));
     THN_TRY(usable(&b, typenum, item, &ldb, &tb, &held_b));
-    Gemm g = {letter, 0, ta, tb, c.rows, c.cols, a.cols, lda, ldb, ldc, item, alpha, beta, a.data, b.data, c.data};
-    run_gemm(&g);
+    Gemm g = {letter, c.cols >= c.rows, ta, tb, c.rows, c.cols, a.cols, lda, ldb, ldc, item, alpha, beta, a.data, b.data, c.data};
+    run_parts((double)g.m * (double)g.n * (double)g.k, SERIAL_GEMM, 2e6, thn_most(g.m, g.n), 128, gemm_part, &g);
     if (held_c) {
         const ThnMatrix to = tc == 'T' ? ct : *c0;
         const npy_intp dims[2] = {c.rows, c.cols}, ss[2] = {c.row_stride, c.col_stride}, ds[2] = {to.row_stride, to.col_stride};
@@ -489,7 +474,7 @@ int thn_load_routines(const char *from, const char *function)
     return r ? 0 : -1;
 }
 
-int thn_blas_ready(void)
+int thn_blas_check(ThnProgram *Py_UNUSED(p), ThnInstr *Py_UNUSED(ins))
 {
     return blas_state ? 0 : thn_load_routines("theano.native.target.cpu.blas_library", "load_blas");
 }

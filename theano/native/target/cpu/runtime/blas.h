@@ -44,8 +44,8 @@ static inline void thn_blas_end(const int *held)
 {
     thn_blas_let_go(*held);
 }
-/* Makes sure that the function pointers were looked for (GIL held); -1 with a Python error. */
-int thn_blas_ready(void);
+/* A `check`: makes sure that the function pointers were looked for (GIL held); -1 with a Python error. */
+int thn_blas_check(struct ThnProgram *p, struct ThnInstr *ins);
 /* Calls a function that gives the runtime its routines. -1: exception. */
 int thn_load_routines(const char *from, const char *function);
 /* Routines for the four types by the addresses that a dict has under their names: `n` names of those for real and for complex types.

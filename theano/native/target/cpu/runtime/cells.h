@@ -67,7 +67,6 @@ typedef struct ThnCell {
     int32_t typenum;     /* NumPy type number; static */
     int32_t itemsize;
     uint32_t bcast;      /* bit i: dimension i is statically 1 (checked on inputs) */
-    uint32_t reserved;
     union { double f8; int64_t i8; char bytes[16]; double c16[2]; } scalar;
 } ThnCell;
 

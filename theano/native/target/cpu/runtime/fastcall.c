@@ -79,17 +79,14 @@ static int take_scalar(ThnCell *c, const Arg *arg, PyObject *v)
         PyArray_ScalarAsCtype(v, c->scalar.bytes);
         return 1;
     }
-    if (PyLong_CheckExact(v)) {
+    if (PyBool_Check(v) && c->typenum == NPY_BOOL) {
+        c->scalar.bytes[0] = v == Py_True;
+        return 1;
+    }
+    if (PyLong_CheckExact(v) || PyBool_Check(v)) {
         int overflow;
         long long n = PyLong_AsLongLongAndOverflow(v, &overflow);
         return overflow ? 0 : take_integer(c, n);
-    }
-    if (PyBool_Check(v)) {
-        if (c->typenum == NPY_BOOL) {
-            c->scalar.bytes[0] = v == Py_True;
-            return 1;
-        }
-        return take_integer(c, v == Py_True);
     }
     return 0;
 }

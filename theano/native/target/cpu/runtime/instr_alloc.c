@@ -1,11 +1,14 @@
 /* Instructions that make arrays from shapes and scalars, and that read shapes. */
 #include "vm.h"
 #include "copy.h"
+#include "pool.h"
 #include "target.h"
+#include "threads.h"
 
 #include <math.h>
 
 #define NS_PER_BYTE 0.1
+#define TASK_BYTES (512 << 10) /* that a thread fills */
 
 /* ---- shapes */
 
@@ -145,6 +148,52 @@ static int diagonal_matrix_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
+/* ---- a number at and below a diagonal */
+
+static int triangle_prepare(ThnFrame *f, const ThnInstr *ins)
+{
+    ThnCell *out = THN_OUT(f, ins, 0);
+    npy_intp dims[2];
+    for (int i = 0; i < 2; i++) {
+        dims[i] = thn_most((npy_intp)thn_scalar_int(THN_IN(f, ins, 1 + i)), 0);
+    }
+    THN_TRY(thn_out_alloc(f, out, dims));
+    f->work = (double)thn_size(out) * out->itemsize * NS_PER_BYTE;
+    return 0;
+}
+
+typedef struct {
+    const ThnCell *out;
+    const char *line; /* as many numbers as there are columns, then zeros: each row is a part of it */
+    int64_t k;
+} Triangle;
+
+static int fill_rows(void *ctx, npy_intp start, npy_intp stop)
+{
+    const Triangle *t = ctx;
+    const npy_intp columns = t->out->dims[1], item = t->out->itemsize;
+    for (npy_intp i = start; i < stop; i++) {
+        const npy_intp zeros = t->k < -i ? columns : t->k >= columns - i ? 0 : columns - i - t->k - 1;
+        memcpy(t->out->data + i * columns * item, t->line + zeros * item, (size_t)(columns * item));
+    }
+    return 0;
+}
+
+static int triangle_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    const npy_intp bytes = out->dims[1] * out->itemsize;
+    if (thn_size(out) == 0) {
+        return 0;
+    }
+    THN_POOLED char *line = thn_pool_alloc((size_t)(2 * bytes));
+    THN_FAIL_IF(f, !line, PyExc_MemoryError, "out of memory for a row of a triangle");
+    thn_copy_inner(out->itemsize)(out->dims[1], line, out->itemsize, THN_IN(f, ins, 0)->data, 0);
+    memset(line + bytes, 0, (size_t)bytes);
+    Triangle t = {out, line, thn_scalar_int(THN_IN(f, ins, 3))};
+    return thn_parallel_ranges(out->dims[0], TASK_BYTES / (bytes + 1) + 1, fill_rows, &t);
+}
+
 /* ---- copies with a number on one diagonal */
 
 static int fill_diagonal_check(ThnProgram *p, ThnInstr *ins)
@@ -281,6 +330,7 @@ THN_INSTRUCTION(shape, NULL, shape_prepare, NULL)
 THN_INSTRUCTION(makevector, NULL, makevector_prepare, makevector_execute)
 THN_INSTRUCTION(alloc, NULL, alloc_prepare, alloc_execute)
 THN_INSTRUCTION(alloc_empty, NULL, alloc_empty_prepare, NULL)
+THN_INSTRUCTION(triangle, NULL, triangle_prepare, triangle_execute)
 THN_INSTRUCTION(diagonal_matrix, diagonal_matrix_check, diagonal_matrix_prepare, diagonal_matrix_execute)
 THN_INSTRUCTION(fill_diagonal, fill_diagonal_check, fill_diagonal_prepare, fill_diagonal_execute)
 THN_INSTRUCTION(arange, NULL, arange_prepare, arange_execute)

@@ -8,17 +8,12 @@
 
 #define NS_PER_FLOP 0.1
 
-static int blas_check(ThnProgram *Py_UNUSED(p), ThnInstr *Py_UNUSED(ins))
-{
-    return thn_blas_ready();
-}
-
 /* The same for products of vectors and matrices. */
 static int dot_check(ThnProgram *p, ThnInstr *ins)
 {
     const int first = ins->def == &thn_op_batched_dot;
     return thn_fits(ins, p->cells[ins->outs[0]].ndim == p->cells[ins->ins[0]].ndim + p->cells[ins->ins[1]].ndim - 2 - first) < 0
-               ? -1 : thn_blas_ready();
+               ? -1 : thn_blas_check(p, ins);
 }
 
 /* The left or the right operand of a product, behind so many dims: a matrix, or the row or column that a vector is there. */
@@ -77,21 +72,13 @@ static int dot_prepare(ThnFrame *f, const ThnInstr *ins)
     return new_product(f, x, y, out, 0);
 }
 
-static int product(ThnFrame *f, const ThnCell *x, const ThnCell *y, const ThnCell *out, const void *alpha)
-{
-    const ThnMatrix a = left(x, 0), b = right(y, 0);
-    const ThnMatrix c = {out->data, a.rows, b.cols, b.cols * out->itemsize, out->itemsize};
-    return no_memory(f, thn_matmul(out->typenum, &a, &b, &c, alpha, NULL));
-}
-
+/* The third operand of dot22scalar is a factor. */
 static int dot_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    return product(f, THN_IN(f, ins, 0), THN_IN(f, ins, 1), THN_OUT(f, ins, 0), NULL);
-}
-
-static int dot22scalar_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    return product(f, THN_IN(f, ins, 0), THN_IN(f, ins, 1), THN_OUT(f, ins, 0), THN_IN(f, ins, 2)->data);
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    const ThnMatrix a = left(THN_IN(f, ins, 0), 0), b = right(THN_IN(f, ins, 1), 0);
+    const ThnMatrix c = {out->data, a.rows, b.cols, b.cols * out->itemsize, out->itemsize};
+    return no_memory(f, thn_matmul(out->typenum, &a, &b, &c, ins->nin > 2 ? THN_IN(f, ins, 2)->data : NULL, NULL));
 }
 
 /* ---- gemm, gemv, ger */
@@ -203,8 +190,8 @@ static int batched_execute(ThnFrame *f, const ThnInstr *ins)
 }
 
 THN_INSTRUCTION(dot, dot_check, dot_prepare, dot_execute)
-THN_INSTRUCTION(dot22scalar, blas_check, dot_prepare, dot22scalar_execute)
-THN_INSTRUCTION(gemm, blas_check, gemm_prepare, gemm_execute)
-THN_INSTRUCTION(gemv, blas_check, gemm_prepare, gemm_execute)
-THN_INSTRUCTION(ger, blas_check, ger_prepare, ger_execute)
+THN_INSTRUCTION(dot22scalar, thn_blas_check, dot_prepare, dot_execute)
+THN_INSTRUCTION(gemm, thn_blas_check, gemm_prepare, gemm_execute)
+THN_INSTRUCTION(gemv, thn_blas_check, gemm_prepare, gemm_execute)
+THN_INSTRUCTION(ger, thn_blas_check, ger_prepare, ger_execute)
 THN_INSTRUCTION(batched_dot, dot_check, batched_prepare, batched_execute)

@@ -77,31 +77,20 @@ static int dot_some(void *ctx, npy_intp begin, npy_intp end)
         }                                                                                                          \
     }
 
-typedef void (*Outer)(const ThnMatrix *w, const ThnMatrix *x, const ThnMatrix *y, const void *alpha);
-
 DEFINE_OUTER(outer_f4, float, )
 DEFINE_OUTER(outer_f8, double, )
-#ifdef THN_AVX2
-DEFINE_OUTER(wide_f4, float, THN_AVX2)
-DEFINE_OUTER(wide_f8, double, THN_AVX2)
-#endif
+DEFINE_OUTER(wide_f4, float, THN_WIDE)
+DEFINE_OUTER(wide_f8, double, THN_WIDE)
 
-static Outer outer_of(int typenum)
-{
-#ifdef THN_AVX2
-    if (thn_has_avx2()) {
-        return typenum == NPY_FLOAT ? wide_f4 : wide_f8;
-    }
-#endif
-    return typenum == NPY_FLOAT ? outer_f4 : outer_f8;
-}
+typedef void Outer(const ThnMatrix *w, const ThnMatrix *x, const ThnMatrix *y, const void *alpha);
+static Outer *const outers[2][2] = {{outer_f8, wide_f8}, {outer_f4, wide_f4}};
 
 /* w[ix, iy] += alpha * outer(x[n, a], y[n, b]) for some shares of the first axis' blocks: all that is added to a block comes in one
  * order. */
 static int outer_some(void *ctx, npy_intp share, npy_intp end)
 {
     const Job *j = ctx;
-    const Outer outer = outer_of(j->out->typenum);
+    Outer *const outer = outers[j->out->typenum == NPY_FLOAT][thn_has_avx2()];
     for (npy_intp i = 0; i < j->batch * j->nx; i++) {
         const int own = j->ix[i] % SHARES >= share && j->ix[i] % SHARES < end;
         for (npy_intp b = 0; b < j->ny && own; b++) {
@@ -177,11 +166,6 @@ static Job *begin(ThnFrame *f, const ThnInstr *ins, int w, int x, int y)
     return j;
 }
 
-static int block_dot_check(ThnProgram *Py_UNUSED(p), ThnInstr *Py_UNUSED(ins))
-{
-    return thn_blas_ready();
-}
-
 static int block_dot_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     return prepare(f, ins, THN_IN(f, ins, 1), THN_IN(f, ins, 2), THN_IN(f, ins, 0));
@@ -210,5 +194,5 @@ static int block_outer_execute(ThnFrame *f, const ThnInstr *ins)
     return thn_parallel_ranges(SHARES, 1, outer_some, j);
 }
 
-THN_INSTRUCTION(block_dot, block_dot_check, block_dot_prepare, block_dot_execute)
+THN_INSTRUCTION(block_dot, thn_blas_check, block_dot_prepare, block_dot_execute)
 THN_INSTRUCTION(block_outer, NULL, block_outer_prepare, block_outer_execute)

@@ -5,6 +5,7 @@
  * may follow. A sequence is one task; threads take some each.
  */
 #include "vm.h"
+#include "pool.h"
 #include "threads.h"
 #include "processor.h"
 #include <math.h>
@@ -39,31 +40,19 @@ typedef struct Room {
     int32_t *path;
 } Room;
 
-static void *part(char *base, size_t *used, npy_intp n, size_t item)
-{
-    void *found = base ? base + *used : NULL;
-    *used += ((size_t)n * item + 63) & ~(size_t)63;
-    return found;
-}
-
 /* Divides memory, and returns how much of it is used; without memory it only does that. */
 static size_t divide(Room *r, char *base, npy_intp times, npy_intp longest, npy_intp symbols)
 {
-    const npy_intp states = longest + 4;
-    size_t used = 0;
-    r->blanks = part(base, &used, times * states, sizeof(double));
-    r->states = part(base, &used, times * states, sizeof(double));
-    r->norms = part(base, &used, times, sizeof(double));
-    r->barred = part(base, &used, states, sizeof(double));
-    for (int i = 0; i < 4; i++) {
-        r->back[i] = part(base, &used, states, sizeof(double));
+    const size_t n = (size_t)times, states = (size_t)longest + 4, line = states * sizeof(double), row = (size_t)symbols * sizeof(float);
+    const ThnPart parts[] = {
+        {&r->blanks, n * line}, {&r->states, n * line}, {&r->norms, n * sizeof(double)}, {&r->barred, line},
+        {&r->back[0], line}, {&r->back[1], line}, {&r->back[2], line}, {&r->back[3], line}, {&r->emitted, line},
+        {&r->row, row}, {&r->softmax, row}, {&r->share, states * sizeof(float)}, {&r->path, states * sizeof(int32_t)},
+    };
+    if (base) {
+        thn_parts_place(parts, sizeof parts / sizeof *parts, base);
     }
-    r->emitted = part(base, &used, states, sizeof(double));
-    r->row = part(base, &used, symbols, sizeof(float));
-    r->softmax = part(base, &used, symbols, sizeof(float));
-    r->share = part(base, &used, states, sizeof(float));
-    r->path = part(base, &used, states, sizeof(int32_t));
-    return used;
+    return thn_parts_bytes(parts, sizeof parts / sizeof *parts);
 }
 
 static const float *row_of(const Job *j, const Room *r, npy_intp t, npy_intp b)
@@ -144,10 +133,9 @@ static int ctc_prepare(ThnFrame *f, const ThnInstr *ins)
         THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, i), i ? x->dims : x->dims + 1));
     }
     const npy_intp longest = labels->dims[1];
-    const long most = thn_get_threads() == 1 ? 1 : 4L * thn_get_threads();
-    const long tasks = most < MOST_TASKS ? most : MOST_TASKS;
+    const npy_intp tasks = thn_get_threads() == 1 ? 1 : thn_least(4 * thn_get_threads(), MOST_TASKS);
     Job j = {.sequence = sequence_any, .times = times, .batch = batch, .symbols = symbols, .longest = longest,
-             .tasks = batch < tasks ? (long)batch : tasks, .with_slopes = ins->nout > 1};
+             .tasks = (long)thn_least(batch, tasks), .with_slopes = ins->nout > 1};
 #if WIDE
     j.sequence = thn_has_avx2() ? sequence_avx2 : j.sequence;
 #endif

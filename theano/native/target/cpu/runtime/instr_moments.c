@@ -61,20 +61,13 @@ typedef float F4u __attribute__((vector_size(16), aligned(4)));
 
 DEFINE_BLOCK(block_f4, float, )
 DEFINE_BLOCK(block_f8, double, )
-#ifdef THN_AVX2
-DEFINE_BLOCK(wide_f4, float, THN_AVX2)
-DEFINE_BLOCK(wide_f8, double, THN_AVX2)
-#endif
+DEFINE_BLOCK(wide_f4, float, THN_WIDE)
+DEFINE_BLOCK(wide_f8, double, THN_WIDE)
 
 static void of_block(int typenum, const void *x, npy_intp n, Moments *m)
 {
-#ifdef THN_AVX2
-    if (thn_has_avx2()) {
-        (typenum == NPY_FLOAT ? wide_f4 : wide_f8)(x, n, m);
-        return;
-    }
-#endif
-    (typenum == NPY_FLOAT ? block_f4 : block_f8)(x, n, m);
+    static void (*const functions[2][2])(const void *, npy_intp, Moments *) = {{block_f8, wide_f8}, {block_f4, wide_f4}};
+    functions[typenum == NPY_FLOAT][thn_has_avx2()](x, n, m);
 }
 
 static void merge(Moments *a, const Moments *b)

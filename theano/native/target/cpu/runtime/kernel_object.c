@@ -5,8 +5,16 @@
 #include <structmember.h>
 #if defined(_WIN32)
 #include <windows.h>
+#define OPEN(path) ((void *)LoadLibraryA(path))
+#define WHY_NOT() "Windows refused it"
+#define SYMBOL(handle, name) ((const void *)GetProcAddress((HMODULE)(handle), name))
+#define CLOSE(handle) FreeLibrary((HMODULE)(handle))
 #else
 #include <dlfcn.h>
+#define OPEN(path) dlopen(path, RTLD_NOW | RTLD_LOCAL)
+#define WHY_NOT() dlerror()
+#define SYMBOL(handle, name) dlsym(handle, name)
+#define CLOSE(handle) dlclose(handle)
 #endif
 
 typedef struct KernelObject {
@@ -23,28 +31,16 @@ static PyTypeObject *KernelType;
 
 static void close_library(PyObject *capsule)
 {
-    void *handle = PyCapsule_GetPointer(capsule, LIBRARY);
-#if defined(_WIN32)
-    FreeLibrary((HMODULE)handle);
-#else
-    dlclose(handle);
-#endif
+    CLOSE(PyCapsule_GetPointer(capsule, LIBRARY));
 }
 
 static PyObject *load_library(PyObject *Py_UNUSED(self), PyObject *arg)
 {
     THN_OWNED PyObject *bytes = NULL;
     THN_NULL_UNLESS(PyUnicode_FSConverter(arg, &bytes));
-#if defined(_WIN32)
-    void *handle = (void *)LoadLibraryA(PyBytes_AS_STRING(bytes));
-    THN_NULL_IF(!handle, PyExc_OSError, "cannot load %R", arg);
-#else
-    void *handle = dlopen(PyBytes_AS_STRING(bytes), RTLD_NOW | RTLD_LOCAL);
-    if (!handle) {
-        const char *why = dlerror();
-        return PyErr_Format(PyExc_OSError, "cannot load %R: %s", arg, why ? why : "unknown error");
-    }
-#endif
+    void *handle = OPEN(PyBytes_AS_STRING(bytes));
+    const char *why = handle ? NULL : WHY_NOT();
+    THN_NULL_IF(!handle, PyExc_OSError, "cannot load %R: %s", arg, why ? why : "unknown error");
     return PyCapsule_New(handle, LIBRARY, close_library);
 }
 
@@ -52,12 +48,10 @@ static PyObject *load_library(PyObject *Py_UNUSED(self), PyObject *arg)
 
 static int parse_in(PyObject *spec, ThnKernelIn *in, int ndim)
 {
-    int position;
     PyObject *axes, *bcast;
     ThnInts along;
-    THN_NEED(PyArg_ParseTuple(spec, "iiOO!p", &in->typenum, &in->rank, &axes, &PyTuple_Type, &bcast, &position));
+    THN_NEED(PyArg_ParseTuple(spec, "iiOO!", &in->typenum, &in->rank, &axes, &PyTuple_Type, &bcast));
     in->itemsize = thn_itemsize(in->typenum);
-    in->position = -1;
     THN_TRY(in->itemsize);
     THN_RAISE_IF(thn_parse_tuple(axes, &along, -1, in->rank - 1) <= 0 || along.n != ndim || PyTuple_GET_SIZE(bcast) != ndim,
                  PyExc_ValueError, "Kernel: one axis and one flag for each iteration dim");
@@ -67,7 +61,6 @@ static int parse_in(PyObject *spec, ThnKernelIn *in, int ndim)
         THN_RAISE_IF(along.at[d] < 0 && !flag, PyExc_ValueError, "Kernel: bad axis");
         in->axes[d] = (int8_t)along.at[d];
         in->bcast |= (uint32_t)flag << d;
-        in->position = position && !flag ? d : in->position;
     }
     return 0;
 }
@@ -103,11 +96,7 @@ static PyObject *kernel_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNU
     void *handle = PyCapsule_GetPointer(library, LIBRARY);
     const char *name = handle ? PyUnicode_AsUTF8(symbol) : NULL;
     THN_NULL_UNLESS(name);
-#if defined(_WIN32)
-    const ThnKernelTable *table = (const ThnKernelTable *)GetProcAddress((HMODULE)handle, name);
-#else
-    const ThnKernelTable *table = dlsym(handle, name);
-#endif
+    const ThnKernelTable *table = SYMBOL(handle, name);
     THN_NULL_IF(!table || table->abi != THN_KERNEL_ABI, PyExc_OSError, "the library has no kernel %U of this version", symbol);
     KernelObject *self = (KernelObject *)type->tp_alloc(type, 0);
     THN_NULL_UNLESS(self);
@@ -193,19 +182,16 @@ int thn_kernel_outputs(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, con
     return 0;
 }
 
-/* `lengths`: of the dims along which inputs are positions. */
-static int plan_kernel(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, const npy_intp *lengths, ThnPlan *plan)
+static int plan_kernel(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, ThnPlan *plan)
 {
-    static const npy_intp step = sizeof(int64_t);
     ThnArg in[THN_KMAXOPS], out[THN_KMAXOPS];
     npy_intp shape[THN_KMAXDIM];
     char err[256];
     for (int i = 0; i < k->nin; i++) {
         const ThnCell *c = THN_IN(f, ins, i);
-        const int along = k->in[i].position;
-        THN_FAIL_IF(f, along < 0 && (c->typenum != k->in[i].typenum || c->ndim != k->in[i].rank), PyExc_TypeError,
+        THN_FAIL_IF(f, c->typenum != k->in[i].typenum || c->ndim != k->in[i].rank, PyExc_TypeError,
                     "kernel: input %d has another dtype or rank", i);
-        in[i] = along < 0 ? (ThnArg){c->data, c->dims, c->strides} : (ThnArg){THN_POSITIONS, &lengths[along], &step};
+        in[i] = (ThnArg){c->data, c->dims, c->strides};
     }
     THN_FAIL_IF(f, thn_kernel_shape(k, in, shape, err, sizeof err) < 0, PyExc_ValueError, "%s", err);
     THN_TRY(thn_kernel_outputs(f, ins, k, in, shape));
@@ -281,44 +267,8 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     THN_NEED(plan || (plan = thn_scratch(f, ins, thn_plan_size(k))));
     plan->made = 0;
-    THN_TRY(plan_kernel(f, ins, k, NULL, plan));
+    THN_TRY(plan_kernel(f, ins, k, plan));
     keep_layout(f, ins, plan);
-    return 0;
-}
-
-/* Positions are the only operands that vary. A small array is computed at once: a plan would take longer than that. */
-static int position_kernel_prepare(ThnFrame *f, const ThnInstr *ins)
-{
-    const ThnKernel *k = ((const thn_position_kernel_params *)ins->data)->kernel;
-    const int last = k->n_outer - 1;
-    ThnCell *out = THN_OUT(f, ins, 0);
-    ThnPlan *plan = f->scratch[ins->index].ptr;
-    char *ptr[THN_KMAXOPS];
-    npy_intp strides[THN_KMAXOPS], dims[THN_KMAXDIM];
-    double work = k->cost;
-    THN_NEED(plan || (plan = thn_scratch(f, ins, thn_plan_size(k))));
-    for (int i = 0; i < k->nin; i++) {
-        const ThnCell *c = THN_IN(f, ins, i);
-        const int along = k->in[i].position;
-        ptr[i] = c->data;
-        strides[i] = 0;
-        if (along >= 0) {
-            const npy_intp n = (npy_intp)thn_scalar_int(c);
-            dims[along] = n < 0 ? 0 : n;
-            work *= (double)dims[along];
-            ptr[i] = THN_POSITIONS;
-            strides[i] = along < last ? (npy_intp)sizeof(int64_t) : 0;
-        }
-    }
-    if (last > 1 || work > THN_GIL_WORK) {
-        return plan_kernel(f, ins, k, dims, plan);
-    }
-    THN_TRY(thn_out_alloc(f, out, dims));
-    ptr[k->nin] = out->data;
-    strides[k->nin] = last ? out->strides[0] : 0;
-    k->fn->elem(ptr, strides, last ? dims[0] : 1, dims[last]);
-    plan->mode = RUN_NOTHING;
-    plan->direct = 0;
     return 0;
 }
 
@@ -329,7 +279,6 @@ static int op_execute(ThnFrame *f, const ThnInstr *ins)
 }
 
 THN_INSTRUCTION(kernel, op_check, op_prepare, op_execute)
-THN_INSTRUCTION(position_kernel, op_check, position_kernel_prepare, op_execute)
 
 /* ---- module functions */
 

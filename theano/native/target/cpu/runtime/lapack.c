@@ -43,7 +43,7 @@ typedef void (*Routine)(const void *, const void *, const void *, const void *, 
                         const void *, const void *, const void *, const void *, const void *, const void *, const void *,
                         const void *, const void *, const void *);
 
-char thn_spaces[THN_SPACES], thn_lengths[THN_SPACES], thn_info;
+char thn_places[THN_PLACES];
 
 /* The routine is given more arguments than it takes, which C's calling conventions allow. */
 static void call(int routine, int letter, const void *const *a)
@@ -65,39 +65,35 @@ static int64_t asked(int letter, int space, const void *answer)
 int64_t thn_lapack_run(int routine, int letter, const void *const *list, const int64_t *sizes)
 {
     double answers[THN_SPACES][2] = {{0}};
-    char *memory[THN_SPACES] = {NULL};
-    int64_t given[THN_SPACES] = {0}, info = 0;
-    const int64_t query = -1;
-    int asks = 0, used[THN_SPACES] = {0}, failed = 0;
-    for (int pass = 0; pass < 2; pass++) {
-        const void *a[THN_MOST_ARGUMENTS] = {NULL};
-        for (int i = 0, n = 0; i < THN_MOST_ARGUMENTS; i++) {
-            if (letter < THN_C && (list[i] == &thn_spaces[THN_REAL_SPACE] || list[i] == &thn_lengths[THN_REAL_SPACE])) {
-                continue;
-            }
-            a[n] = list[i] == &thn_info ? &info : list[i];
-            for (int k = 0; k < THN_SPACES; k++) {
-                if (list[i] == &thn_spaces[k]) {
-                    a[n] = pass ? (const void *)memory[k] : answers[k];
-                    used[k] = 1;
-                } else if (list[i] == &thn_lengths[k]) {
-                    a[n] = pass ? &given[k] : &query;
-                    asks = 1;
-                }
-            }
-            n++;
-        }
-        if (pass ? !failed : asks) {
-            call(routine, letter, a);
-        }
-        for (int k = 0; k < THN_SPACES && !pass; k++) {
-            given[k] = sizes && sizes[k] ? sizes[k] : asked(letter, k, answers[k]);
-            memory[k] = used[k] ? thn_pool_alloc((size_t)(given[k] * (k == THN_WORK_SPACE ? thn_item_size(letter) : 8))) : NULL;
-            failed |= used[k] && !memory[k];
+    int64_t lengths[THN_SPACES] = {-1, -1, -1}, info = 0; /* -1: a question */
+    void *places[THN_PLACES] = {answers[0], answers[1], answers[2], &lengths[0], &lengths[1], &lengths[2], &info};
+    const void *a[THN_MOST_ARGUMENTS] = {NULL}, **of_place[THN_PLACES] = {NULL};
+    int failed = 0;
+    for (int i = 0, n = 0; i < THN_MOST_ARGUMENTS; i++) {
+        const uintptr_t place = (uintptr_t)list[i] - (uintptr_t)thn_places;
+        if (place >= THN_PLACES) {
+            a[n++] = list[i];
+        } else if (letter >= THN_C || (place != THN_REAL_SPACE && place != THN_SPACES + THN_REAL_SPACE)) {
+            of_place[place] = &a[n];
+            a[n++] = places[place];
         }
     }
+    if (of_place[THN_SPACES + THN_WORK_SPACE]) {
+        call(routine, letter, a);
+    }
     for (int k = 0; k < THN_SPACES; k++) {
-        thn_pool_free(memory[k]);
+        lengths[k] = sizes && sizes[k] ? sizes[k] : asked(letter, k, answers[k]);
+        places[k] = of_place[k] ? thn_pool_alloc((size_t)(lengths[k] * (k == THN_WORK_SPACE ? thn_item_size(letter) : 8))) : NULL;
+        failed |= of_place[k] && !places[k];
+        if (of_place[k]) {
+            *of_place[k] = places[k];
+        }
+    }
+    if (!failed) {
+        call(routine, letter, a);
+    }
+    for (int k = 0; k < THN_SPACES; k++) {
+        thn_pool_free(places[k]);
     }
     return failed ? THN_LAPACK_MEMORY : result(info);
 }

@@ -53,13 +53,15 @@ int64_t thn_lapack_run(int routine, int letter, const void *const *list, const i
 #define THN_LAPACK(ROUTINE, LETTER, SIZES, ...) \
     thn_lapack_run(THN_##ROUTINE, LETTER, (const void *const[THN_MOST_ARGUMENTS]){__VA_ARGS__}, SIZES)
 
-extern char thn_spaces[THN_SPACES], thn_lengths[THN_SPACES], thn_info;
-#define THN_WORK &thn_spaces[THN_WORK_SPACE], &thn_lengths[THN_WORK_SPACE]
-#define THN_INT_WORK &thn_spaces[THN_INT_SPACE]
-#define THN_SIZED_INT_WORK THN_INT_WORK, &thn_lengths[THN_INT_SPACE]
-#define THN_REAL_WORK &thn_spaces[THN_REAL_SPACE]
-#define THN_SIZED_REAL_WORK THN_REAL_WORK, &thn_lengths[THN_REAL_SPACE]
-#define THN_INFO &thn_info
+/* The addresses that stand for the workspaces, their sizes and `info`. */
+enum { THN_INFO_PLACE = 2 * THN_SPACES, THN_PLACES };
+extern char thn_places[THN_PLACES];
+#define THN_WORK &thn_places[THN_WORK_SPACE], &thn_places[THN_SPACES + THN_WORK_SPACE]
+#define THN_INT_WORK &thn_places[THN_INT_SPACE]
+#define THN_SIZED_INT_WORK THN_INT_WORK, &thn_places[THN_SPACES + THN_INT_SPACE]
+#define THN_REAL_WORK &thn_places[THN_REAL_SPACE]
+#define THN_SIZED_REAL_WORK THN_REAL_WORK, &thn_places[THN_SPACES + THN_REAL_SPACE]
+#define THN_INFO &thn_places[THN_INFO_PLACE]
 /* A matrix among the arguments. */
 #define THN_AND_LD(A) (A).data, &(A).ld
 

@@ -18,10 +18,9 @@
  * From Python (theano.native.target.cpu.compiler.load_kernels gives the objects):
  *   load_library(path) -> library, which is unloaded when nothing holds it; a kernel does
  *   Kernel(library, symbol, n_outer, n_inner, inputs, outputs, nonempty, ordered, cost)
- *       inputs: tuple of (typenum, rank, axes, broadcast, position); outputs: tuple of (typenum, dims, alias)
+ *       inputs: tuple of (typenum, rank, axes, broadcast); outputs: tuple of (typenum, dims, alias)
  *   set_threads(n), get_threads()
- *   The instruction "kernel" has params (Kernel,), ins = the kernel's inputs, outs = its outputs. Where inputs are positions
- *   the instruction is "position_kernel".
+ *   The instruction "kernel" has params (Kernel,), ins = the kernel's inputs, outs = its outputs.
  *
  * Init function for the module: thn_launch_init(module), after import_array().
  */
@@ -35,7 +34,6 @@
 #define THN_KERNEL_ABI 1
 #define THN_KMAXDIM 32
 #define THN_KMAXOPS 64
-#define THN_POSITIONS ((char *)8)
 #define THN_LANES 2048 /* most accumulator lanes: columns or rows handled together */
 
 typedef intptr_t thn_intp;
@@ -52,7 +50,6 @@ typedef struct ThnKernelTable {
 
 typedef struct ThnKernelIn {
     int typenum, itemsize, rank;
-    int position;                /* -1, or the one dim that it walks without memory: element n, at THN_POSITIONS + 8 n, is n */
     uint32_t bcast;              /* bit d: static stride 0 along iteration dim d */
     int8_t axes[THN_KMAXDIM];    /* axis walked by dim d, or -1 */
 } ThnKernelIn;

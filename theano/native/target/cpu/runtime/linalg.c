@@ -9,14 +9,14 @@
 
 PyObject *thn_LinAlgError;
 
-int thn_linalg_check(ThnProgram *Py_UNUSED(p), ThnInstr *Py_UNUSED(ins))
+int thn_linalg_check(ThnProgram *p, ThnInstr *ins)
 {
     if (!thn_LinAlgError) {
         THN_OWNED PyObject *module = PyImport_ImportModule("numpy.linalg");
         thn_LinAlgError = module ? PyObject_GetAttrString(module, "LinAlgError") : NULL;
         THN_NEED(thn_LinAlgError);
     }
-    return thn_blas_ready() < 0 ? -1 : thn_lapack_ready();
+    return thn_blas_check(p, ins) < 0 ? -1 : thn_lapack_ready();
 }
 
 static int out_of_memory(ThnFrame *f)

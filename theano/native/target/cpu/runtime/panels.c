@@ -117,10 +117,10 @@ static void run_steps(void *ctx, long task)
 int thn_run_panels(const ThnPanels *panels, void *ctx, long threads)
 {
     const size_t bytes = (size_t)panels->count * sizeof(long);
-    Run r = {.p = panels, .ctx = ctx, .lock = ATOMIC_FLAG_INIT, .updates = thn_pool_alloc(bytes + 1)};
-    THN_NEED(r.updates);
-    memset(r.updates, 0, bytes);
+    THN_POOLED long *updates = thn_pool_alloc(bytes + 1);
+    THN_NEED(updates);
+    memset(updates, 0, bytes);
+    Run r = {.p = panels, .ctx = ctx, .lock = ATOMIC_FLAG_INIT, .updates = updates};
     thn_parallel(threads < panels->count ? threads : panels->count, run_steps, &r);
-    thn_pool_free(r.updates);
     return 0;
 }

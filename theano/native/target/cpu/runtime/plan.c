@@ -202,22 +202,12 @@ static int columns_fit(const ThnPlan *p)
 {
     const ThnKernel *k = p->k;
     const Dims *g = &p->outer;
-    if (!k->fn->cols) {
-        return 0;
+    int fit = k->fn->cols != NULL;
+    for (int op = 0; op < n_ops(k) && fit; op++) {
+        const int per_row = op >= k->nin && !k->out[op - k->nin].full;
+        fit = per_row || g->strides[op * g->cap + g->n - 1] == (is_constant_elem(k, op) ? 0 : itemsize_of(k, op));
     }
-    for (int i = 0; i < k->nin; i++) {
-        const thn_intp s = g->strides[i * g->cap + g->n - 1];
-        const int constant = k->in[i].bcast >> (k->n_outer - 1) & 1;
-        if (s != (constant ? 0 : k->in[i].itemsize)) {
-            return 0;
-        }
-    }
-    for (int o = 0; o < k->nout; o++) {
-        if (k->out[o].full && g->strides[(k->nin + o) * g->cap + g->n - 1] != k->out[o].itemsize) {
-            return 0;
-        }
-    }
-    return 1;
+    return fit;
 }
 
 /* Small work on arrays as they lie, whose rows follow one another by one stride, is one call. */

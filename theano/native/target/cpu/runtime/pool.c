@@ -136,7 +136,6 @@ static Block *system_alloc(size_t capacity, int size_class)
     b->base = base;
     b->next = NULL;
     b->size_class = size_class;
-    b->magic = THN_BLOCK_MAGIC;
     return b;
 }
 

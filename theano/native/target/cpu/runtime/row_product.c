@@ -94,6 +94,10 @@ THN_AVX2 static inline D4 part_double(const double *p, int n)
         finish_##T(r, first, n, sum);                                                                               \
     }
 
+#define BLOCKS_OF(NV, BLOCK_OF_THEM)                                                                                \
+    for (; j + NV * LANES <= n; j += NV * LANES) {                                                                  \
+        BLOCK_OF_THEM(r, j, NV * LANES);                                                                            \
+    }
 #define BY_ROWS(NAME, T, V)                                                                                         \
     BLOCK(NAME##_8, T, V, 8, 1, WHOLE)                                                                              \
     BLOCK(NAME##_4, T, V, 4, 2, WHOLE)                                                                              \
@@ -105,21 +109,10 @@ THN_AVX2 static inline D4 part_double(const double *p, int n)
         enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
         const npy_intp n = r->b.cols;                                                                               \
         npy_intp j = 0;                                                                                             \
-        for (; j + 8 * LANES <= n; j += 8 * LANES) {                                                                \
-            NAME##_8(r, j, 8 * LANES);                                                                              \
-        }                                                                                                           \
-        if (j + 4 * LANES <= n) {                                                                                   \
-            NAME##_4(r, j, 4 * LANES);                                                                              \
-            j += 4 * LANES;                                                                                         \
-        }                                                                                                           \
-        if (j + 2 * LANES <= n) {                                                                                   \
-            NAME##_2(r, j, 2 * LANES);                                                                              \
-            j += 2 * LANES;                                                                                         \
-        }                                                                                                           \
-        if (j + LANES <= n) {                                                                                       \
-            NAME##_1(r, j, LANES);                                                                                  \
-            j += LANES;                                                                                             \
-        }                                                                                                           \
+        BLOCKS_OF(8, NAME##_8)                                                                                      \
+        BLOCKS_OF(4, NAME##_4)                                                                                      \
+        BLOCKS_OF(2, NAME##_2)                                                                                      \
+        BLOCKS_OF(1, NAME##_1)                                                                                      \
         if (j < n) {                                                                                                \
             NAME##_part(r, j, (int)(n - j));                                                                        \
         }                                                                                                           \

@@ -57,8 +57,9 @@ static inline ThnMover thn_scan_mover(ThnCell *c, const Buf *b, npy_intp row)
 /* Memory (scan_buffers.c). */
 /* Gives output `i` the memory of its recurrent buffer: the input's own where it may be overwritten. */
 int thn_scan_take_buffer(ThnFrame *f, const ThnInstr *ins, const Scan *s, int i, npy_intp steps, Buf *b);
-/* Makes the buffers of outputs that are not recurrent: the first step tells the dims of a value. */
-int thn_scan_new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run);
+/* Makes the buffers of outputs that are not recurrent, of `rows` values, or (-1) as many as are asked for, as a step has made them; where
+ * none could be made (not `known`), without elements. */
+int thn_scan_new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, npy_intp rows, int known);
 /* Lends a row to an input cell of the inner program. */
 int thn_scan_lend(ThnFrame *f, ThnCell *c, char *data, const npy_intp *dims, const npy_intp *strides, const char *what, int i);
 /* Lets an input cell of the inner program see an argument that is the same in all steps. */

@@ -97,9 +97,7 @@ int thn_scan_copy_shared(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from, i
     return 0;
 }
 
-/* The buffers of outputs that are not recurrent, of `rows` values, or (-1) as many as are asked for, as a step has made them; where
- * none could be made, without elements. */
-static int new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, npy_intp rows, int known)
+int thn_scan_new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, npy_intp rows, int known)
 {
     for (int i = 0; i < s->given.nnit; i++) {
         const ThnCell *len = THN_IN(f, ins, 1 + s->given.nseq + s->nrec + s->given.nshared + i);
@@ -117,11 +115,6 @@ static int new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run
         run->rows[row] = thn_scan_mover(run->rows[row].cell, b, 0);
     }
     return 0;
-}
-
-int thn_scan_new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run)
-{
-    return new_buffers(f, ins, s, run, -1, 1);
 }
 
 /* ---- the end */
@@ -220,5 +213,5 @@ int thn_scan_no_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run,
         PyErr_Clear();
         known = 0;
     }
-    return new_buffers(f, ins, s, run, 0, known);
+    return thn_scan_new_buffers(f, ins, s, run, 0, known);
 }

@@ -231,7 +231,7 @@ int thn_scan_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, Th
         if (r < 0) {
             return fail_at(s, t, steps);
         }
-        if ((t == 0 && thn_scan_new_buffers(f, ins, s, run) < 0) || put_rows(f, s, run, t) < 0) {
+        if ((t == 0 && thn_scan_new_buffers(f, ins, s, run, -1, 1) < 0) || put_rows(f, s, run, t) < 0) {
             return -1;
         }
         *done = t + 1;

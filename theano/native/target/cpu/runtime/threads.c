@@ -80,7 +80,7 @@ typedef struct {
 typedef struct {
     _Alignas(LINE) thn_task_fn fn;
     void *ctx;
-    long ntasks, group; /* tasks that are taken together: 1 but for more than 2^31 */
+    long ntasks;
     int helpers;
     short *ids;         /* of the workers; the first has the second share */
     Share *shares;
@@ -207,21 +207,13 @@ static long take(Share *s, int last)
     }
 }
 
-static void run_group(const Job *job, long group)
-{
-    const long first = group * job->group, end = job->ntasks - first < job->group ? job->ntasks : first + job->group;
-    for (long t = first; t < end; t++) {
-        job->fn(job->ctx, t);
-    }
-}
-
 static void run_shares(Job *job, int own)
 {
     const int n = job->helpers + 1;
     for (int k = 0; k < n; k++) {
         Share *s = &job->shares[(own + k) % n];
-        for (long g; (g = take(s, k > 0)) >= 0;) {
-            run_group(job, g);
+        for (long t; (t = take(s, k > 0)) >= 0;) {
+            job->fn(job->ctx, t);
         }
     }
 }
@@ -364,9 +356,9 @@ static void claim_workers(Job *job, int most)
 static void post(Job *job)
 {
     const int n = job->helpers + 1;
-    const uint64_t groups = (uint64_t)((job->ntasks + job->group - 1) / job->group);
+    const uint64_t tasks = (uint64_t)job->ntasks;
     for (int k = 0; k < n; k++) {
-        const uint64_t from = groups * (uint64_t)k / (uint64_t)n, to = groups * (uint64_t)(k + 1) / (uint64_t)n;
+        const uint64_t from = tasks * (uint64_t)k / (uint64_t)n, to = tasks * (uint64_t)(k + 1) / (uint64_t)n;
         atomic_init(&job->shares[k].left, to << 32 | from);
         atomic_init(&job->shares[k].finished, 0);
     }
@@ -406,7 +398,7 @@ static void run_shared(long ntasks, thn_task_fn fn, void *ctx, int most)
 {
     short ids[most];
     Share shares[most + 1];
-    Job job = {.fn = fn, .ctx = ctx, .ntasks = ntasks, .group = ntasks / INT32_MAX + 1, .ids = ids, .shares = shares};
+    Job job = {.fn = fn, .ctx = ctx, .ntasks = ntasks, .ids = ids, .shares = shares};
     claim_workers(&job, most);
     if (job.helpers == 0) {
         thn_run_alone(ntasks, fn, ctx);
@@ -421,7 +413,7 @@ static void run_shared(long ntasks, thn_task_fn fn, void *ctx, int most)
 void thn_parallel(long ntasks, thn_task_fn fn, void *ctx)
 {
     const int threads = atomic_load_explicit(&wanted, memory_order_relaxed);
-    if (threads > 1 && ntasks > 1) {
+    if (threads > 1 && ntasks > 1 && ntasks <= INT32_MAX) { /* a share's ends have 32 bits */
         run_shared(ntasks, fn, ctx, ntasks < threads ? (int)ntasks - 1 : threads - 1);
     } else {
         thn_run_alone(ntasks, fn, ctx);

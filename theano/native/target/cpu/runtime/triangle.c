@@ -4,11 +4,6 @@
 
 #include <string.h>
 
-#if defined(__GNUC__) && defined(__x86_64__)
-#define AVX2 __attribute__((target("avx2,fma")))
-#else
-#define AVX2
-#endif
 #define LANES 4
 #define ROW_VECTORS 2
 #define BLOCK_ROWS (ROW_VECTORS * LANES)
@@ -18,8 +13,8 @@
 typedef double Vector __attribute__((vector_size(32), aligned(sizeof(double)), may_alias));
 
 /* Some columns of b; see lower. */
-AVX2 static inline __attribute__((always_inline)) void lower_columns(const double *t, int64_t n, double *b, int64_t ld,
-                                                                     const int columns)
+THN_WIDE static inline __attribute__((always_inline)) void lower_columns(const double *t, int64_t n, double *b, int64_t ld,
+                                                                         const int columns)
 {
     for (int64_t top = 0; top < n; top += LANES) {
         Vector x[COLUMNS];
@@ -47,7 +42,7 @@ AVX2 static inline __attribute__((always_inline)) void lower_columns(const doubl
 }
 
 /* b = t^-1 b, where t is unit lower, its n a multiple of LANES, with zeros on its diagonal and above. */
-AVX2 static void lower(const double *t, int64_t n, double *b, int64_t ld, int64_t columns)
+THN_WIDE static void lower(const double *t, int64_t n, double *b, int64_t ld, int64_t columns)
 {
     for (; columns >= COLUMNS; columns -= COLUMNS, b += COLUMNS * ld) {
         lower_columns(t, n, b, ld, COLUMNS);
@@ -58,8 +53,8 @@ AVX2 static void lower(const double *t, int64_t n, double *b, int64_t ld, int64_
 }
 
 /* Columns `first` ... of x; see upper. */
-AVX2 static inline __attribute__((always_inline)) void upper_columns(const double *t, int64_t n, double *x, int64_t first,
-                                                                     const int columns)
+THN_WIDE static inline __attribute__((always_inline)) void upper_columns(const double *t, int64_t n, double *x, int64_t first,
+                                                                         const int columns)
 {
     Vector s[ACROSS][ROW_VECTORS];
     for (int c = 0; c < columns; c++) {
@@ -91,7 +86,7 @@ AVX2 static inline __attribute__((always_inline)) void upper_columns(const doubl
 }
 
 /* b = b t^-1, where t is upper and has the inverses of its diagonal there; b's columns are `ld` apart, which may be negative. */
-AVX2 static void upper(const double *t, int64_t n, double *b, int64_t ld, int64_t rows)
+THN_WIDE static void upper(const double *t, int64_t n, double *b, int64_t ld, int64_t rows)
 {
     double x[THN_SMALL * BLOCK_ROWS] __attribute__((aligned(64)));
     for (; rows > 0; rows -= BLOCK_ROWS, b += BLOCK_ROWS) {
