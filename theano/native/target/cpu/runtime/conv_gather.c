@@ -16,7 +16,7 @@
 #define CHUNK 512   /* rows of a task, at most */
 
 #define LOOPS "conv_gather_kernels.h"
-#include "conv_variants.h"
+#include "variants.h"
 
 /* A dim with one tap and nothing padded is read as if what its stride skips were not there; and where nothing is padded, skipped
  * or reused between rows, rows are one long row. */

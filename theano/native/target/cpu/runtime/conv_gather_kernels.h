@@ -1,4 +1,4 @@
-/* The hot code of conv_gather.c, included once for each processor and type by conv_variants.h. */
+/* The hot code of conv_gather.c, included once for each processor and type by variants.h. */
 
 #define NV 3 /* vectors of the tile of sums */
 #define NR (NV * LANES)

@@ -14,7 +14,7 @@
 #define TASKS 8   /* what a large gradient is cut into */
 
 #define LOOPS "conv_weights_kernels.h"
-#include "conv_variants.h"
+#include "variants.h"
 
 static int compute_some(void *ctx, npy_intp task, npy_intp end)
 {

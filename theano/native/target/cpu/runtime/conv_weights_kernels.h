@@ -1,4 +1,4 @@
-/* The hot code of conv_weights.c, included once for each processor and type; see conv_variants.h. */
+/* The hot code of conv_weights.c, included once for each processor and type; see variants.h. */
 
 #include "conv_tiles.h"
 #include "conv_patch.h"
