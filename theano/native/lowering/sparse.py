@@ -36,22 +36,21 @@ _INT64_VECTOR = ("int64", (False,))
 
 
 class Parts(NamedTuple):
-    """The cells that a matrix consists of: contiguous values, objects with the indices and index pointers, and the shape."""
+    """The cells that a matrix consists of: objects with the indices and index pointers, the shape, and contiguous values."""
 
-    values: int
     indices: int
     indptr: int
     shape: int
+    values: int
 
     @property
     def places(self) -> tuple[int, int, int]:
-        """The cells of indices, index pointers and shape."""
         return self.indices, self.indptr, self.shape
 
-    @property
-    def operands(self) -> tuple[int, int, int, int]:
-        """The cells in the order in which instructions take them."""
-        return (*self.places, self.values)
+
+def _is_csc(x: Any) -> bool:
+    _require_format(x)
+    return bool(x.type.format == "csc")
 
 
 def _require_format(x: Any) -> None:
@@ -89,11 +88,8 @@ def _stored(builder: ProgramBuilder, x: Any, dtype: str | None = None) -> int:
 
 def _parts(builder: ProgramBuilder, x: Any, dtype: str | None = None) -> Parts:
     """A matrix's parts, the values in a dtype."""
-    return Parts(_stored(builder, x, dtype), *_places(builder, x))
-
-
-def _is_csc(x: Any) -> bool:
-    return bool(x.type.format == "csc")
+    values = _stored(builder, x, dtype)
+    return Parts(*_places(builder, x), values)
 
 
 def _parts_like(builder: ProgramBuilder, x: Any, csc: bool, dtype: str) -> Parts:
@@ -101,19 +97,20 @@ def _parts_like(builder: ProgramBuilder, x: Any, csc: bool, dtype: str) -> Parts
     parts = _parts(builder, x, dtype)
     if _is_csc(x) == csc:
         return parts
-    return _made(builder, vm.SparseTurn(_is_csc(x)), parts.operands, dtype, parts.shape)
+    return _made(builder, vm.SparseTurn(_is_csc(x)), parts, dtype, parts.shape)
 
 
 def _made(builder: ProgramBuilder, op: vm.Instruction, operands: Sequence[int], dtype: str, shape: int | None = None) -> Parts:
     """The parts that an instruction makes, the shape too unless it is given."""
-    made = builder.temporary(dtype, (False,)), builder.new_cell(_OBJECT), builder.new_cell(_OBJECT)
-    outs = made if shape is not None else (*made, builder.temporary(*_INT64_VECTOR))
+    outs = [builder.temporary(dtype, (False,)), builder.new_cell(_OBJECT), builder.new_cell(_OBJECT)]
+    if shape is None:
+        outs.append(builder.temporary(*_INT64_VECTOR))
     builder.emit(op, operands, outs)
-    return Parts(*made, outs[3] if shape is None else shape)
+    return Parts(outs[1], outs[2], outs[3] if shape is None else shape, outs[0])
 
 
-def _give(builder: ProgramBuilder, node: Apply, parts: Parts, shown: Parts | None = None) -> None:
-    """Let a matrix be of parts; where something else has these indices, too, the object over them is of `shown`.
+def _give(builder: ProgramBuilder, node: Apply, parts: Parts, shown: Sequence[int] | None = None) -> None:
+    """Let a matrix be of parts; where something else has these indices, too, the object over them has the places `shown`.
 
     The object is left out where nobody asks for it.
     """
@@ -121,7 +118,7 @@ def _give(builder: ProgramBuilder, node: Apply, parts: Parts, shown: Parts | Non
     builder.parts[out] = parts
     cell = builder.cell(out)
     builder.optional.add(cell)
-    builder.emit(vm.Call(made_of_parts(out.type)), shown or parts, [cell])
+    builder.emit(vm.Call(made_of_parts(out.type)), [parts.values, *(shown or parts.places)], [cell])
 
 
 def _make(builder: ProgramBuilder, node: Apply, op: vm.Instruction, operands: Sequence[int], shape: int | None = None) -> None:
@@ -163,11 +160,11 @@ def lower_stored_values(builder: ProgramBuilder, node: Apply) -> None:
 @lowers(WithValues)
 def lower_with_values(builder: ProgramBuilder, node: Apply) -> None:
     x, data = node.inputs
-    parts = Parts(_contiguous(builder, builder.cell(data)), *_places(builder, x))
+    values, places = _contiguous(builder, builder.cell(data)), _places(builder, x)
     copies = builder.new_cell(_OBJECT), builder.new_cell(_OBJECT)
     builder.optional.update(copies)
-    builder.emit(vm.SparseCopy(_is_csc(x)), parts.places, copies)
-    _give(builder, node, parts, parts._replace(indices=copies[0], indptr=copies[1]))
+    builder.emit(vm.SparseCopy(_is_csc(x)), places, copies)
+    _give(builder, node, Parts(*places, values), (*copies, places[2]))
 
 
 @lowers(Transpose)
@@ -183,7 +180,7 @@ def lower_csm(builder: ProgramBuilder, node: Apply) -> None:
     if node.op.kmap is not None:
         raise CannotLower("a part of the values")
     values = _contiguous(builder, builder.cell(data))
-    parts = Parts(values, builder.new_cell(_OBJECT), builder.new_cell(_OBJECT), builder.temporary(*_INT64_VECTOR))
+    parts = Parts(builder.new_cell(_OBJECT), builder.new_cell(_OBJECT), builder.temporary(*_INT64_VECTOR), values)
     arrays = [values, builder.cell(indices), builder.cell(indptr), builder.converted(shape, "int64")]
     builder.emit(vm.SparseMake(node.op.format == "csc"), arrays, parts.places)
     _give(builder, node, parts)
@@ -205,10 +202,9 @@ def lower_merge(builder: ProgramBuilder, node: Apply) -> None:
     """Of two formats the second matrix is brought into that of the first."""
     x, y = node.inputs
     dtype = node.outputs[0].type.dtype
-    _require_format(x)
     left, right = _parts(builder, x, dtype), _parts_like(builder, y, _is_csc(x), dtype)
     merge = vm.SparseMerge(_is_csc(x), isinstance(node.op, MulSS))
-    _make(builder, node, merge, [*left.operands, *right.operands], left.shape)
+    _make(builder, node, merge, [*left, *right], left.shape)
 
 
 @lowers(EnsureSortedIndices, Remove0)
@@ -217,7 +213,7 @@ def lower_tidy(builder: ProgramBuilder, node: Apply) -> None:
     (x,) = node.inputs
     whole = _parts(builder, x)
     tidy = vm.SparseTidy(_is_csc(x), isinstance(node.op, EnsureSortedIndices), isinstance(node.op, Remove0))
-    _make(builder, node, tidy, whole.operands, whole.shape)
+    _make(builder, node, tidy, whole, whole.shape)
 
 
 @lowers(HStack, VStack)
@@ -225,12 +221,11 @@ def lower_stack(builder: ProgramBuilder, node: Apply) -> None:
     """Blocks are brought into the format of the result first."""
     (out,) = node.outputs
     csc, dtype = _is_csc(out), out.type.dtype
-    _require_format(out)
     if any(x.type.dtype.startswith("complex") for x in node.inputs) and not dtype.startswith("complex"):
         raise CannotLower("complex values that become others")
     operands: list[int] = []
     for x in node.inputs:
-        operands += _parts_like(builder, x, csc, dtype).operands
+        operands += _parts_like(builder, x, csc, dtype)
     _make(builder, node, vm.SparseStack(csc, isinstance(node.op, HStack) != csc), operands)
 
 
@@ -243,7 +238,7 @@ def lower_add_s_d(builder: ProgramBuilder, node: Apply) -> None:
     converted = y.type.dtype != out.type.dtype
     own = builder.temporary(out.type.dtype, y.type.broadcastable)
     builder.emit(vm.CastCopy() if converted else vm.Copy(), [dense], [own])
-    builder.emit(vm.SparseAddDense(True, _is_csc(x)), [own, *parts.operands], [builder.cell(out)])
+    builder.emit(vm.SparseAddDense(True, _is_csc(x)), [own, *parts], [builder.cell(out)])
 
 
 @lowers(DenseFromSparse)
@@ -256,7 +251,7 @@ def _make_dense(builder: ProgramBuilder, parts: Parts, csc: bool, out: Any) -> N
     dtype = out.type.dtype
     zeros = builder.temporary(dtype, (False, False))
     builder.emit(vm.Alloc(), [builder.constant(np.zeros((), dtype)), *_lengths(builder, parts.shape)], [zeros])
-    builder.emit(vm.SparseAddDense(True, csc), [zeros, *parts.operands], [builder.cell(out)])
+    builder.emit(vm.SparseAddDense(True, csc), [zeros, *parts], [builder.cell(out)])
 
 
 @lowers(SparseFromDense)
@@ -271,7 +266,7 @@ def lower_sp_sum(builder: ProgramBuilder, node: Apply) -> None:
         raise CannotLower("the sum of all values")
     parts = _parts(builder, x)
     of_lines = (node.op.axis == 1) != _is_csc(x)
-    builder.emit(vm.SparseSum(_is_csc(x), of_lines), parts.operands, [builder.cell(node.outputs[0])])
+    builder.emit(vm.SparseSum(_is_csc(x), of_lines), parts, [builder.cell(node.outputs[0])])
 
 
 def _is_none(bound: Any) -> bool:
@@ -282,7 +277,6 @@ def _is_none(bound: Any) -> bool:
 def lower_get_item_2d(builder: ProgramBuilder, node: Apply) -> None:
     """Rows of a csr matrix, columns of a csc one."""
     x, *bounds = node.inputs
-    _require_format(x)
     (start, stop, step), rest = (bounds[3:], bounds[:3]) if _is_csc(x) else (bounds[:3], bounds[3:])
     whole = _is_none(step) or (isinstance(step, Constant) and int(step.data) == 1)
     if not (whole and all(map(_is_none, rest))):
@@ -291,17 +285,16 @@ def lower_get_item_2d(builder: ProgramBuilder, node: Apply) -> None:
         builder.constant(np.array(otherwise)) if _is_none(bound) else builder.cell(bound)
         for bound, otherwise in ((start, 0), (stop, np.iinfo("int64").max))
     ]
-    _make(builder, node, vm.SparseSlice(_is_csc(x)), [*_parts(builder, x).operands, *cells])
+    _make(builder, node, vm.SparseSlice(_is_csc(x)), [*_parts(builder, x), *cells])
 
 
 @lowers(GetItemList)
 def lower_get_item_list(builder: ProgramBuilder, node: Apply) -> None:
     x, which = node.inputs
-    _require_format(x)
     if _is_csc(x):
         raise CannotLower("rows of a csc matrix")
     positions = _contiguous(builder, builder.converted(which, "int64"))
-    _make(builder, node, vm.SparseTake(False), [*_parts(builder, x).operands, positions])
+    _make(builder, node, vm.SparseTake(False), [*_parts(builder, x), positions])
 
 
 @lowers(ValuesAt)
@@ -310,7 +303,7 @@ def lower_values_at(builder: ProgramBuilder, node: Apply) -> None:
     out, csc = builder.cell(node.outputs[0]), _is_csc(x)
     if isinstance(y.type, SparseType):
         parts = _parts_like(builder, y, csc, y.type.dtype)
-        builder.emit(vm.SparseValuesOf(csc), [*_places(builder, x), *parts.operands], [out])
+        builder.emit(vm.SparseValuesOf(csc), [*_places(builder, x), *parts], [out])
     else:
         builder.emit(vm.SparseValuesAt(csc), [*_places(builder, x), builder.cell(y)], [out])
 
@@ -323,63 +316,49 @@ def lower_dot_at(builder: ProgramBuilder, node: Apply) -> None:
     builder.emit(vm.SparseDotAt(_is_csc(x)), [*_places(builder, x), *rows], [builder.cell(out)])
 
 
-def _product(builder: ProgramBuilder, x: Any, values: int, dense: int, csc: bool, out: int) -> None:
-    builder.emit(vm.SparseDot(csc), [*_places(builder, x), values, dense], [out])
-
-
 @lowers(DotWithValues)
 def lower_dot_with_values(builder: ProgramBuilder, node: Apply) -> None:
     x, data, y = node.inputs
     (out,) = node.outputs
-    dtype = out.type.dtype
-    values = _contiguous(builder, builder.converted(data, dtype))
-    _product(builder, x, values, builder.converted(y, dtype), _is_csc(x), builder.cell(out))
+    parts = Parts(*_places(builder, x), _contiguous(builder, builder.converted(data, out.type.dtype)))
+    builder.emit(vm.SparseDot(_is_csc(x)), [*parts, builder.converted(y, out.type.dtype)], [builder.cell(out)])
 
 
-def _times(builder: ProgramBuilder, x: Any, y: Any, dtype: str) -> Parts:
-    """The parts of the product of two sparse matrices, in the format of the first."""
-    csc = _is_csc(x)
-    left, right = _parts(builder, x, dtype), _parts_like(builder, y, csc, dtype)
-    return _made(builder, vm.SparseTimes(csc), [*left.operands, *right.operands], dtype)
-
-
-@lowers(StructuredDot, TrueDot)
-def lower_sparse_product(builder: ProgramBuilder, node: Apply) -> None:
-    """A sparse matrix; from a dense one that is what is not zero of the product."""
-    x, y = node.inputs
-    (out,) = node.outputs
-    if not isinstance(out.type, SparseType):
-        raise CannotLower("a matrix of another format")
-    if isinstance(y.type, SparseType):
-        _give(builder, node, _times(builder, x, y, out.type.dtype))
-        return
-    dtype = out.type.dtype
-    product = builder.temporary(dtype, (False, y.type.broadcastable[1]))
-    _product(builder, x, _stored(builder, x, dtype), builder.converted(y, dtype), _is_csc(x), product)
-    _make(builder, node, vm.SparseFromDense(_is_csc(out)), [product])
-
-
-@lowers(Dot)
+@lowers(Dot, StructuredDot, TrueDot)
 def lower_dot(builder: ProgramBuilder, node: Apply) -> None:
-    """A sparse matrix on the right is one on the left of transposed operands, of the other format over the same arrays."""
+    """The result has a type of its own: of a dense product a sparse one is what is not zero."""
     x, y = node.inputs
     (out,) = node.outputs
-    dtype = out.type.dtype
+    dtype, sparse = out.type.dtype, isinstance(out.type, SparseType)
+    if not sparse and not isinstance(node.op, Dot):
+        raise CannotLower("a matrix of another format")
     if isinstance(x.type, SparseType) and isinstance(y.type, SparseType):
-        _make_dense(builder, _times(builder, x, y, dtype), _is_csc(x), out)
-        return
-    if isinstance(x.type, SparseType):
-        _product(builder, x, _stored(builder, x, dtype), builder.converted(y, dtype), _is_csc(x), builder.cell(out))
-        return
-    dense = builder.converted(x, dtype)
-    result = builder.cell(out)
+        times = vm.SparseTimes(_is_csc(x))
+        parts = _made(builder, times, [*_parts(builder, x, dtype), *_parts_like(builder, y, _is_csc(x), dtype)], dtype)
+        if sparse:
+            _give(builder, node, parts)
+        else:
+            _make_dense(builder, parts, _is_csc(x), out)
+    elif isinstance(x.type, SparseType):
+        result = builder.temporary(dtype, (False, y.type.broadcastable[1])) if sparse else builder.cell(out)
+        builder.emit(vm.SparseDot(_is_csc(x)), [*_parts(builder, x, dtype), builder.converted(y, dtype)], [result])
+        if sparse:
+            _make(builder, node, vm.SparseFromDense(_is_csc(out)), [result])
+    else:
+        _lower_dot_from_left(builder, x, y, out)
+
+
+def _lower_dot_from_left(builder: ProgramBuilder, x: Any, y: Any, out: Any) -> None:
+    """A sparse matrix on the right is one on the left of transposed operands, of the other format over the same arrays."""
+    dtype = out.type.dtype
+    dense, result = builder.converted(x, dtype), builder.cell(out)
     if x.type.ndim == 2:
         turned = builder.temporary(dtype, x.type.broadcastable[::-1])
         builder.emit(vm.Dimshuffle((1, 0)), [dense], [turned])
         dense, result = turned, builder.temporary(dtype, out.type.broadcastable[::-1])
     parts = _parts(builder, y, dtype)
-    backwards = _backwards(builder, parts.shape)
-    builder.emit(vm.SparseDot(not _is_csc(y)), [parts.indices, parts.indptr, backwards, parts.values, dense], [result])
+    parts = parts._replace(shape=_backwards(builder, parts.shape))
+    builder.emit(vm.SparseDot(not _is_csc(y)), [*parts, dense], [result])
     if x.type.ndim == 2:
         builder.emit(vm.Dimshuffle((1, 0)), [result], [builder.cell(out)])
 

@@ -183,21 +183,17 @@ static int sum_some(void *ctx, npy_intp unit, npy_intp end)
 {
     const Job *j = ctx;
     const ThnConv *c = j->c;
-    npy_intp p = unit % j->parts, g = unit / j->parts / c->filters % c->groups, f = unit / j->parts % c->filters;
-    npy_intp image = unit / j->parts / c->filters / c->groups;
+    const npy_intp planes = c->groups * c->filters;
+    npy_intp p = unit % j->parts, f = unit / j->parts % planes, image = unit / j->parts / planes;
     for (; unit < end; unit++) {
-        sums(j, j->in + image * j->in_strides[0] + g * j->in_strides[1],
-             j->out + image * j->out_strides[0] + (g * c->filters + f) * j->out_strides[1],
-             j->filters + (g * c->filters + f) * j->taps * j->taps * c->item, p * j->part,
-             thn_least((p + 1) * j->part, j->out_length[0]));
+        const npy_intp g = c->filters == 1 ? f : f / c->filters;
+        sums(j, j->in + image * j->in_strides[0] + g * j->in_strides[1], j->out + image * j->out_strides[0] + f * j->out_strides[1],
+             j->filters + f * j->taps * j->taps * c->item, p * j->part, thn_least((p + 1) * j->part, j->out_length[0]));
         if (++p == j->parts) {
             p = 0;
-            if (++f == c->filters) {
+            if (++f == planes) {
                 f = 0;
-                if (++g == c->groups) {
-                    g = 0;
-                    image++;
-                }
+                image++;
             }
         }
     }

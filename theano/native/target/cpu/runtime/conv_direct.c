@@ -33,7 +33,7 @@ typedef struct {
 #define LOOPS "conv_direct_kernels.h"
 #define FOR_AVX2 THN_AVX2
 #define FOR_AVX512 __attribute__((target("avx512f,fma"), optimize("fp-contract=fast")))
-#include "conv_variants.h"
+#include "variants.h"
 
 /* ---- the shape of bands */
 

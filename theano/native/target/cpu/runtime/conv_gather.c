@@ -15,8 +15,48 @@
 #define OWN 96      /* columns of an image that are panels of their own */
 #define CHUNK 512   /* rows of a task, at most */
 
+/* How a gather is cut up. */
+typedef struct {
+    ThnConv c;
+    const struct Kernels *kernels;
+    npy_intp taps, pixels, total;       /* of a filter; of an image; of all images */
+    npy_intp slabs, slab_channels, slab_taps, tap_parts;
+    npy_intp panels;                    /* of rows in a group */
+    npy_intp unit;                      /* columns that are cut into panels for themselves: of a row, an image, or all */
+    npy_intp unit_vectors, unit_panels, all_panels;
+    npy_intp block, blocks;             /* panels of columns of a block; blocks */
+    npy_intp chunk, chunks;             /* rows of a task, a multiple of a tile's; chunks */
+    const npy_intp *places;             /* see thn_tap_places */
+    char *packed;                       /* weights: group by group, slab by slab, panel by panel */
+    int direct;                         /* columns are read from the images themselves */
+    int open;                           /* they are not packed; a panel lies in one row */
+} Job;
+
+/* What is compiled for each processor and type. */
+typedef struct Kernels {
+    int rows, lanes;                    /* of a tile; of a vector */
+    void (*pack)(const Job *j, npy_intp group, npy_intp panel, npy_intp end);
+    /* -1: out of memory. */
+    int (*compute)(const Job *j, npy_intp group, npy_intp row, npy_intp rows, npy_intp panel, npy_intp panels);
+} Kernels;
+
+static inline ThnSlab slab_of(const Job *j, npy_intp index)
+{
+    const npy_intp c = index / j->tap_parts * j->slab_channels, t = index % j->tap_parts * j->slab_taps;
+    const npy_intp nc = j->c.channels - c < j->slab_channels ? j->c.channels - c : j->slab_channels;
+    const npy_intp nt = j->taps - t < j->slab_taps ? j->taps - t : j->slab_taps;
+    return (ThnSlab){c, nc, t, nt};
+}
+
+/* The first column of a panel. */
+static inline npy_intp panel_column(const Job *j, npy_intp panel, npy_intp lanes)
+{
+    const npy_intp p = panel % j->unit_panels, more = j->unit_vectors % j->unit_panels;
+    return panel / j->unit_panels * j->unit + (p * (j->unit_vectors / j->unit_panels) + (p < more ? p : more)) * lanes;
+}
+
 #define LOOPS "conv_gather_kernels.h"
-#include "conv_variants.h"
+#include "variants.h"
 
 /* A dim with one tap and nothing padded is read as if what its stride skips were not there; and where nothing is padded, skipped
  * or reused between rows, rows are one long row. */
@@ -74,7 +114,7 @@ npy_intp *thn_tap_places(const ThnConv *c)
 /* Panels of rows, of all groups. */
 static int pack_some(void *ctx, npy_intp unit, npy_intp end)
 {
-    const ThnGatherJob *j = ctx;
+    const Job *j = ctx;
     for (npy_intp left; unit < end; unit += left) {
         const npy_intp first = unit % j->panels;
         left = thn_least(end - unit, j->panels - first);
@@ -85,7 +125,7 @@ static int pack_some(void *ctx, npy_intp unit, npy_intp end)
 
 static int compute_some(void *ctx, npy_intp task, npy_intp end)
 {
-    const ThnGatherJob *j = ctx;
+    const Job *j = ctx;
     for (; task < end; task++) {
         const npy_intp row = task / j->blocks % j->chunks * j->chunk, panel = task % j->blocks * j->block;
         THN_TRY(j->kernels->compute(j, task / j->blocks / j->chunks, row, thn_least(j->c.filters - row, j->chunk), panel,
@@ -101,7 +141,7 @@ static npy_intp cut(npy_intp n, npy_intp parts, npy_intp unit)
 
 static int gather_execute(const ThnConv *given, double Py_UNUSED(cost))
 {
-    ThnGatherJob j = {.c = *given, .kernels = VARIANT(kernels, given->typenum)};
+    Job j = {.c = *given, .kernels = VARIANT(kernels, given->typenum)};
     ThnConv *c = &j.c;
     const npy_intp mr = j.kernels->rows, lanes = j.kernels->lanes;
     thn_gather_flatten(c);

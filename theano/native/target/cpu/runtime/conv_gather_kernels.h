@@ -1,4 +1,4 @@
-/* The hot code of conv_gather.c, included once for each processor and type by conv_variants.h. */
+/* The hot code of conv_gather.c, included once for each processor and type by variants.h. */
 
 #define NV 3 /* vectors of the tile of sums */
 #define NR (NV * LANES)
@@ -66,7 +66,7 @@ static const NAME(OpenTile) NAME(open_tiles)[4][3] = {ROW(open, 1) ROW(open, 2) 
 /* ---- weights */
 
 /* Panels [panel, end) of a group's rows. */
-TARGET static void NAME(pack)(const ThnGatherJob *j, npy_intp group, npy_intp panel, npy_intp end)
+TARGET static void NAME(pack)(const Job *j, npy_intp group, npy_intp panel, npy_intp end)
 {
     const ThnConv *c = &j->c;
     const npy_intp *ws = c->filter_strides;
@@ -78,7 +78,7 @@ TARGET static void NAME(pack)(const ThnGatherJob *j, npy_intp group, npy_intp pa
         dense = dense && j->places[t] == t * (npy_intp)sizeof(T);
     }
     for (npy_intp s = 0; s < j->slabs; s++) {
-        const ThnSlab slab = thn_slab(j, s);
+        const ThnSlab slab = slab_of(j, s);
         const npy_intp k_end = slab.channels * slab.taps;
         npy_intp first = panel;
         for (; dense && first < end && (first + 1) * MR <= c->filters; first++) {
@@ -130,7 +130,7 @@ typedef struct {
 /* A panel of `width` columns from its pieces, vector by vector. What one copies too much is overwritten by the next; there is room
  * behind patches and panels, not behind images. Of images the next panel's columns are asked for: its rows are too many for the
  * processor to foresee. */
-TARGET static void NAME(fill_panel)(const ThnGatherJob *j, const NAME(Block) *b, const ThnSlab *slab, npy_intp panel,
+TARGET static void NAME(fill_panel)(const Job *j, const NAME(Block) *b, const ThnSlab *slab, npy_intp panel,
                                     npy_intp width)
 {
     const NAME(Piece) *pieces = b->cut.reads.all + b->read_of[panel];
@@ -243,11 +243,11 @@ TARGET static void NAME(put)(const ThnConv *c, const T *tile, npy_intp width, in
     }
 }
 
-TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp row, npy_intp rows, npy_intp panel,
+TARGET static int NAME(compute)(const Job *j, npy_intp group, npy_intp row, npy_intp rows, npy_intp panel,
                                 npy_intp panels)
 {
     const ThnConv *c = &j->c;
-    const npy_intp column = thn_panel_column(j, panel, LANES), columns = thn_panel_column(j, panel + panels, LANES) - column;
+    const npy_intp column = panel_column(j, panel, LANES), columns = panel_column(j, panel + panels, LANES) - column;
     const npy_intp rows_of_images = columns / c->top[2] + columns / j->pixels + 3;
     const npy_intp depth = c->channels * j->taps, most = j->slab_channels * j->slab_taps;
     NAME(Block) b;
@@ -273,7 +273,7 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
     NAME(begin)(c, column, &b.cut);
     b.read_of[0] = b.top_of[0] = 0;
     for (npy_intp p = 0, at = column, end; p < panels; p++, at = end) {
-        end = thn_panel_column(j, panel + p + 1, LANES);
+        end = panel_column(j, panel + p + 1, LANES);
         NAME(cut)(c, &b.patch, group * c->channels, group * c->filters, end - at, &b.cut);
         b.read_of[p + 1] = b.cut.reads.n;
         b.top_of[p + 1] = b.cut.tops.n;
@@ -282,7 +282,7 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
     npy_intp before = 0;
     const npy_intp step = c->top_strides[4];
     for (npy_intp s = 0; s < j->slabs; s++) {
-        const ThnSlab slab = thn_slab(j, s);
+        const ThnSlab slab = slab_of(j, s);
         const npy_intp k_end = slab.channels * slab.taps;
         const T *weights = (const T *)j->packed + (group * depth + before) * j->panels * MR;
         for (npy_intp t = 0; t < slab.taps; t++) {
@@ -335,4 +335,4 @@ TARGET static int NAME(compute)(const ThnGatherJob *j, npy_intp group, npy_intp 
     return 0;
 }
 
-static const ThnGatherKernels NAME(kernels) = {MR, LANES, NAME(pack), NAME(compute)};
+static const Kernels NAME(kernels) = {MR, LANES, NAME(pack), NAME(compute)};

@@ -1,5 +1,5 @@
 /* Copies of parts of planes with their padding. Included by the kernels of convolutions, for each processor and type; see
- * conv_variants.h. No include guard. */
+ * variants.h. No include guard. */
 
 typedef T NAME(Anywhere) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T))));
 

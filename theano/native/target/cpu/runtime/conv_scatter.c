@@ -5,6 +5,7 @@
  * image where their tap had read, always in the same order: to its phases where there is a stride along rows, so that whole vectors
  * are added. The kernels are those of conv_winograd.h. */
 #include "conv_winograd.h"
+#include "copy.h"
 #include "plan.h"
 #include "pool.h"
 
@@ -15,8 +16,19 @@
 #define RESULTS (128 * 1024)
 
 typedef struct {
+    /* Adds rows of a product to rows of an image, which are `from_row` elements and `to_row` bytes apart. */
+    void (*add)(npy_intp rows, npy_intp n, const void *from, npy_intp from_row, char *to, npy_intp to_row);
+    /* A row of n elements from its phases, which are so many elements apart. */
+    void (*join)(npy_intp n, const void *from, npy_intp apart, npy_intp step, void *to);
+} Loops;
+
+#define LOOPS "conv_scatter_kernels.h"
+#include "variants.h"
+
+typedef struct {
     const ThnConv *c;
     const ThnWinogradKernels *k;
+    const Loops *loops;
     char *packed;
     npy_intp taps, positions, padded;         /* positions: a multiple of the panel if padded */
     npy_intp blocks, panels, parts;           /* blocks: of ROWS channels, so that their rows fill panels, but for the last */
@@ -29,6 +41,7 @@ static void describe(Job *j, const ThnConv *c)
 {
     j->c = c;
     j->k = thn_winograd_kernels(c->typenum, 4);
+    j->loops = VARIANT(loops, c->typenum);
     j->taps = c->kernel[1] * c->kernel[2];
     j->positions = c->top[1] * c->top[2];
     j->padded = (j->positions + j->k->panel - 1) / j->k->panel * j->k->panel;
@@ -41,93 +54,34 @@ static void describe(Job *j, const ThnConv *c)
     j->dense = s[4] == c->item && s[3] == c->kernel[2] * c->item && (s[1] == j->taps * c->item || c->channels == 1);
 }
 
-typedef struct {
-    void (*pack)(const Job *j, npy_intp panel, void *to);
-    void (*add)(npy_intp rows, npy_intp n, const void *from, npy_intp from_row, char *to, npy_intp to_row);
-    void (*join)(npy_intp n, const void *from, npy_intp apart, npy_intp step, void *to);
-} Loops;
-
-#define JOIN(STEP)                                                                                                         \
-    for (npy_intp i = 0; i < whole; i++) {                                                                                 \
-        _Pragma("GCC unroll 4") for (npy_intp p = 0; p < STEP; p++) to[i * STEP + p] = from[p * apart + i];                \
-    }
-
-/* For each type: panels of rows a[filter][row]; and adding rows of a product to rows of an image, which are `from_row` elements and
- * `to_row` bytes apart. */
-#define OF_TYPE(SUFFIX, T, TARGET)                                                                                         \
-    TARGET static void pack_##SUFFIX(const Job *j, npy_intp panel, void *to_)                                              \
-    {                                                                                                                      \
-        T *to = to_;                                                                                                       \
-        const ThnConv *c = j->c;                                                                                           \
-        const npy_intp *s = c->filter_strides, total = c->channels * j->taps, row = panel * ROWS;                             \
-        if (j->dense && row + ROWS <= total) {                                                                             \
-            const char *from = c->at.filters + row * (npy_intp)sizeof(T);                                                     \
-            for (npy_intp f = 0; f < c->filters; f++, to += ROWS, from += s[0]) {                                               \
-                memcpy(to, from, ROWS * sizeof(T));                                                                        \
-            }                                                                                                              \
-            return;                                                                                                        \
-        }                                                                                                                  \
-        for (npy_intp i = 0; i < ROWS; i++) {                                                                              \
-            const npy_intp channel = (row + i) / j->taps, tap = (row + i) % j->taps;                                       \
-            const char *w = c->at.filters + channel * s[1] + tap / c->kernel[2] * s[3] + tap % c->kernel[2] * s[4];        \
-            for (npy_intp f = 0; f < c->filters; f++) {                                                                    \
-                to[f * ROWS + i] = row + i < total ? *(const T *)(w + f * s[0]) : 0;                                       \
-            }                                                                                                              \
-        }                                                                                                                  \
-    }                                                                                                                      \
-    TARGET static void add_##SUFFIX(npy_intp rows, npy_intp n, const void *from_, npy_intp from_row, char *to_,            \
-                                    npy_intp to_row)                                                                       \
-    {                                                                                                                      \
-        const T *restrict from = from_;                                                                                    \
-        for (npy_intp y = 0; y < rows; y++, from += from_row, to_ += to_row) {                                             \
-            T *restrict to = (T *)to_;                                                                                     \
-            for (npy_intp i = 0; i < n; i++) {                                                                             \
-                to[i] += from[i];                                                                                          \
-            }                                                                                                              \
-        }                                                                                                                  \
-    }                                                                                                                      \
-    /* A row of n elements from its phases, which are so many elements apart. */                                           \
-    TARGET static void join_##SUFFIX(npy_intp n, const void *from_, npy_intp apart, npy_intp step, void *to_)              \
-    {                                                                                                                      \
-        const T *restrict from = from_;                                                                                    \
-        T *restrict to = to_;                                                                                              \
-        const npy_intp whole = n / step;                                                                                   \
-        switch (step) { /* as a constant, for which there are vectors */                                                   \
-        case 2: JOIN(2) break;                                                                                             \
-        case 4: JOIN(4) break;                                                                                             \
-        default: JOIN(step)                                                                                                \
-        }                                                                                                                  \
-        for (npy_intp p = 0; p < n - whole * step; p++) {                                                                  \
-            to[whole * step + p] = from[p * apart + whole];                                                                \
-        }                                                                                                                  \
-    }                                                                                                                      \
-    static const Loops loops_##SUFFIX = {pack_##SUFFIX, add_##SUFFIX, join_##SUFFIX};
-OF_TYPE(single, float, )
-OF_TYPE(double, double, )
-#if defined(__x86_64__) && defined(__GNUC__)
-#define HAVE_WIDE 1
-OF_TYPE(single_wide, float, __attribute__((target("avx2"))))
-OF_TYPE(double_wide, double, __attribute__((target("avx2"))))
-#endif
-
-static const Loops *loops_of(npy_intp item)
-{
-#ifdef HAVE_WIDE
-    if (__builtin_cpu_supports("avx2")) {
-        return item == 4 ? &loops_single_wide : &loops_double_wide;
-    }
-#endif
-    return item == 4 ? &loops_single : &loops_double;
-}
-
+/* A panel of rows a[filter][row]. */
 static void pack(void *ctx, long panel)
 {
     const Job *j = ctx;
-    loops_of(j->c->item)->pack(j, panel, j->packed + panel * ROWS * j->c->filters * j->c->item);
+    const ThnConv *c = j->c;
+    const npy_intp *s = c->filter_strides, item = c->item, row = panel * ROWS, n = thn_least(c->channels * j->taps - row, ROWS);
+    char *to = j->packed + row * c->filters * item;
+    if (j->dense && n == ROWS) {
+        const char *from = c->at.filters + row * item;
+        for (npy_intp f = 0; f < c->filters; f++, to += ROWS * item, from += s[0]) {
+            if (item == 4) {
+                memcpy(to, from, ROWS * sizeof(float));
+            } else {
+                memcpy(to, from, ROWS * sizeof(double));
+            }
+        }
+        return;
+    }
+    memset(to, 0, (size_t)(ROWS * c->filters * item));
+    for (npy_intp i = 0; i < n; i++) {
+        const npy_intp channel = (row + i) / j->taps, tap = (row + i) % j->taps;
+        const char *w = c->at.filters + channel * s[1] + tap / c->kernel[2] * s[3] + tap % c->kernel[2] * s[4];
+        thn_copy_inner(c->item)(c->filters, to + i * item, ROWS * item, w, s[0]);
+    }
 }
 
 /* Adds what one tap gives to a plane, or to its phases. */
-static void add_row(const Job *j, const Loops *loops, npy_intp tap, const char *row, char *plane, char *phases)
+static void add_row(const Job *j, npy_intp tap, const char *row, char *plane, char *phases)
 {
     const ThnConv *c = j->c;
     const npy_intp ky = tap / c->kernel[2], kx = tap % c->kernel[2], step = c->stride[2];
@@ -144,7 +98,7 @@ static void add_row(const Job *j, const Loops *loops, npy_intp tap, const char *
         to_row = j->phase_row * c->item;
         to = phases + (x % step * j->phase + y * j->phase_row + x / step) * c->item;
     }
-    loops->add(y1 - y0, x1 - x0, row + (y0 * c->top[2] + x0) * c->item, c->top[2], to, c->stride[1] * to_row);
+    j->loops->add(y1 - y0, x1 - x0, row + (y0 * c->top[2] + x0) * c->item, c->top[2], to, c->stride[1] * to_row);
 }
 
 static void clear_plane(const Job *j, char *plane, char *phases)
@@ -159,11 +113,11 @@ static void clear_plane(const Job *j, char *plane, char *phases)
     }
 }
 
-static void join_plane(const Job *j, const Loops *loops, const char *phases, char *plane)
+static void join_plane(const Job *j, const char *phases, char *plane)
 {
     const ThnConv *c = j->c;
     for (npy_intp y = 0; y < c->image[1]; y++) {
-        loops->join(c->image[2], phases + y * j->phase_row * c->item, j->phase, c->stride[2], plane + y * c->image_strides[3]);
+        j->loops->join(c->image[2], phases + y * j->phase_row * c->item, j->phase, c->stride[2], plane + y * c->image_strides[3]);
     }
 }
 
@@ -193,7 +147,6 @@ static int scatter_some(void *ctx, npy_intp unit, npy_intp last_unit)
 {
     const Job *j = ctx;
     const ThnConv *c = j->c;
-    const Loops *loops = loops_of(c->item);
     const npy_intp item = c->item, panel = j->k->panel;
     const int by_phases = c->stride[2] > 1, one_row = c->top_strides[3] == c->top[2] * item;
     THN_POOLED char *top = thn_pool_alloc((size_t)(c->filters * j->padded * item));
@@ -227,9 +180,9 @@ static int scatter_some(void *ctx, npy_intp unit, npy_intp last_unit)
                 if (tap == 0) {
                     clear_plane(j, plane, phases);
                 }
-                add_row(j, loops, tap, rows + i * j->padded * item, plane, phases);
+                add_row(j, tap, rows + i * j->padded * item, plane, phases);
                 if (by_phases && tap == j->taps - 1) {
-                    join_plane(j, loops, phases, plane);
+                    join_plane(j, phases, plane);
                 }
             }
         }

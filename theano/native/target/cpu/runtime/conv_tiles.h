@@ -1,40 +1,8 @@
-/* What the tiles of products have in common: M rows by N vectors of sums that stay in registers. Included by the kernels of
- * convolutions, for each processor and type; see conv_variants.h. No include guard. */
+/* What convolutions by products of packed matrices have in common. Included by their kernels, for each processor and type; see
+ * variants.h. No include guard. */
 
 #include "conv_rows.h"
-
-/* Vectors, and those at any address. */
-typedef T NAME(Vector) __attribute__((vector_size(VECTOR)));
-#define V NAME(Vector)
-#define VU NAME(Anywhere)
-#define MR (VECTOR == 64 ? 8 : 4) /* rows of the tile of sums that is kept in registers */
-
-/* Sums that are 0. */
-#define CLEAR_SUMS(M, N)                                                                                                   \
-    V acc[M][N];                                                                                                           \
-    _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                                  \
-        _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) acc[i][j] = (V){0};                                            \
-    }
-
-/* Adds X, a number for each row i, times the N vectors of type W at B. */
-#define ADD_PRODUCTS(M, N, X, W, B)                                                                                        \
-    V bv[N];                                                                                                               \
-    _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) bv[j] = *(const W *)((B) + j * LANES);                             \
-    _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                                  \
-        const T x = X;                                                                                                     \
-        _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) acc[i][j] += x * bv[j];                                        \
-    }
-
-/* Writes the sums to TO of each row i, or adds them to what is there. */
-#define WRITE_SUMS(M, N, W, TO, ADD)                                                                                       \
-    _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                                  \
-        W *to = (W *)(TO);                                                                                                 \
-        if (ADD) {                                                                                                         \
-            _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) to[j] += acc[i][j];                                        \
-        } else {                                                                                                           \
-            _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) to[j] = acc[i][j];                                         \
-        }                                                                                                                  \
-    }
+#include "tiles.h"
 
 /* Orders of two vectors: the lower and the upper halves, one element of each after the other, which transposes a square if done
  * as often as LANES can be halved; then the even elements of the first and the odd ones of the second. */

@@ -5,20 +5,47 @@
  * read where it lies, in the images or in patches of them (see conv_patch.h), one number for each filter at a time.
  *
  * The sum is cut into parts by lengths alone, and parts are added in their order: results do not depend on threads. */
-#include "conv_weights.h"
+#include "conv_gather.h"
 #include "plan.h"
 #include "pool.h"
 #include "shuffle.h"
 
 #define BLOCK 256 /* pixels of a block, about */
 #define TASKS 8   /* what a large gradient is cut into */
+#define MOST_PANELS(vectors) (((vectors) + 2) / 3)
+
+/* How it is cut up. */
+typedef struct {
+    ThnConv c;
+    const struct Kernels *kernels;
+    npy_intp taps, pixels, total;
+    npy_intp block, blocks;             /* pixels of a block; blocks */
+    npy_intp parts, part_blocks;        /* parts of the sum, of so many blocks */
+    npy_intp unit, units;               /* channels of a task; such tasks in a group */
+    npy_intp vectors;                   /* of filters of a group */
+    npy_intp span, spans;               /* vectors of a task; such tasks in a group */
+    npy_intp tiles;                     /* of rows of a task */
+    const npy_intp *places;             /* see thn_tap_places */
+    char *sums;                         /* [part][group][unit][span][tile row][tile column] of tiles */
+    npy_intp task_sums;                 /* elements */
+    int direct;
+} Job;
+
+/* What is compiled for each processor and type. */
+typedef struct Kernels {
+    int rows, lanes;                    /* of a tile; of a vector */
+    /* A task's sums. -1: out of memory. */
+    int (*compute)(const Job *j, npy_intp part, npy_intp group, npy_intp unit, npy_intp span);
+    /* Adds up the parts, and writes the weights. */
+    void (*gather)(const Job *j, npy_intp group, npy_intp unit, npy_intp span);
+} Kernels;
 
 #define LOOPS "conv_weights_kernels.h"
-#include "conv_variants.h"
+#include "variants.h"
 
 static int compute_some(void *ctx, npy_intp task, npy_intp end)
 {
-    const ThnWeightsJob *j = ctx;
+    const Job *j = ctx;
     for (; task < end; task++) {
         const npy_intp unit = task / j->spans, group = unit / j->units;
         THN_TRY(j->kernels->compute(j, group / j->c.groups, group % j->c.groups, unit % j->units, task % j->spans));
@@ -28,7 +55,7 @@ static int compute_some(void *ctx, npy_intp task, npy_intp end)
 
 static void gather(void *ctx, long task)
 {
-    const ThnWeightsJob *j = ctx;
+    const Job *j = ctx;
     j->kernels->gather(j, task / j->spans / j->units, task / j->spans % j->units, task % j->spans);
 }
 
@@ -70,7 +97,7 @@ static double weights_cost(const ThnConv *c)
 
 static int weights_execute(const ThnConv *given, double cost)
 {
-    ThnWeightsJob j = {.c = *given, .kernels = VARIANT(kernels, given->typenum)};
+    Job j = {.c = *given, .kernels = VARIANT(kernels, given->typenum)};
     ThnConv *c = &j.c;
     thn_gather_flatten(c);
     exchange(c);

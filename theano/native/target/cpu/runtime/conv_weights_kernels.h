@@ -1,4 +1,4 @@
-/* The hot code of conv_weights.c, included once for each processor and type; see conv_variants.h. */
+/* The hot code of conv_weights.c, included once for each processor and type; see variants.h. */
 
 #include "conv_tiles.h"
 #include "conv_patch.h"
@@ -79,7 +79,7 @@ TARGET static void NAME(pack_top)(T *to, npy_intp n, npy_intp width, npy_intp fi
 }
 
 /* Writes the sums of `rows` rows of tiles of one panel, added over parts, to the weights. */
-TARGET static void NAME(emit)(const ThnWeightsJob *j, const T *sums, npy_intp parts, npy_intp part_step, npy_intp group,
+TARGET static void NAME(emit)(const Job *j, const T *sums, npy_intp parts, npy_intp part_step, npy_intp group,
                               npy_intp first, npy_intp rows, npy_intp column, npy_intp width)
 {
     const ThnConv *c = &j->c;
@@ -131,30 +131,30 @@ TARGET static void NAME(emit)(const ThnWeightsJob *j, const T *sums, npy_intp pa
     }
 }
 
-TARGET static T *NAME(sums_of)(const ThnWeightsJob *j, npy_intp part, npy_intp group, npy_intp unit, npy_intp span)
+TARGET static T *NAME(sums_of)(const Job *j, npy_intp part, npy_intp group, npy_intp unit, npy_intp span)
 {
     return (T *)j->sums + (((part * j->c.groups + group) * j->units + unit) * j->spans + span) * j->task_sums;
 }
 
 /* Rows of a unit, and columns of a span. */
-static inline npy_intp NAME(rows_of)(const ThnWeightsJob *j, npy_intp unit)
+static inline npy_intp NAME(rows_of)(const Job *j, npy_intp unit)
 {
     const npy_intp left = j->c.channels - unit * j->unit;
     return (left < j->unit ? left : j->unit) * j->taps;
 }
 
-static inline npy_intp NAME(vectors_of)(const ThnWeightsJob *j, npy_intp span)
+static inline npy_intp NAME(vectors_of)(const Job *j, npy_intp span)
 {
     const npy_intp left = j->vectors - span * j->span;
     return left < j->span ? left : j->span;
 }
 
-TARGET static void NAME(gather)(const ThnWeightsJob *j, npy_intp group, npy_intp unit, npy_intp span)
+TARGET static void NAME(gather)(const Job *j, npy_intp group, npy_intp unit, npy_intp span)
 {
     const npy_intp rows = NAME(rows_of)(j, unit), vectors = NAME(vectors_of)(j, span);
     const T *sums = NAME(sums_of)(j, 0, group, unit, span);
     const npy_intp part_step = j->c.groups * j->units * j->spans * j->task_sums;
-    const npy_intp panels = THN_MOST_PANELS(vectors);
+    const npy_intp panels = MOST_PANELS(vectors);
     for (npy_intp panel = 0, column = 0; panel < panels; panel++) {
         const npy_intp width = thn_panel_vectors(vectors, panels, panel) * LANES;
         const T *tile = sums + column * j->tiles * MR;
@@ -166,10 +166,10 @@ TARGET static void NAME(gather)(const ThnWeightsJob *j, npy_intp group, npy_intp
     }
 }
 
-TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp group, npy_intp unit, npy_intp span)
+TARGET static int NAME(compute)(const Job *j, npy_intp part, npy_intp group, npy_intp unit, npy_intp span)
 {
     const ThnConv *c = &j->c;
-    const npy_intp vectors = NAME(vectors_of)(j, span), panels = THN_MOST_PANELS(vectors);
+    const npy_intp vectors = NAME(vectors_of)(j, span), panels = MOST_PANELS(vectors);
     const npy_intp channel = unit * j->unit, channels = NAME(rows_of)(j, unit) / j->taps;
     const npy_intp first = part * j->part_blocks, end = first + j->part_blocks < j->blocks ? first + j->part_blocks : j->blocks;
     const size_t nruns = (size_t)(j->block / j->pixels + 2), npieces = (size_t)(j->block / c->top[2] + 3) + nruns;
@@ -243,4 +243,4 @@ TARGET static int NAME(compute)(const ThnWeightsJob *j, npy_intp part, npy_intp 
     return 0;
 }
 
-static const ThnWeightsKernels NAME(kernels) = {MR, LANES, NAME(compute), NAME(gather)};
+static const Kernels NAME(kernels) = {MR, LANES, NAME(compute), NAME(gather)};

@@ -17,7 +17,7 @@
 #define FOR_AVX512 __attribute__((target("avx512f,avx512vl,avx512dq,fma"), optimize("fp-contract=fast")))
 #define HAS_AVX512 \
     (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-#include "conv_variants.h"
+#include "variants.h"
 
 const ThnWinogradKernels *thn_winograd_kernels(int typenum, int m)
 {

@@ -293,18 +293,15 @@ static PyObject *algorithms(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(unuse
 
 static PyObject *prefer(PyObject *Py_UNUSED(self), PyObject *name)
 {
-    if (name == Py_None) {
-        thn_conv_prefer(NULL);
-        Py_RETURN_NONE;
+    const ThnConvAlgorithm *const *a = thn_conv_algorithms;
+    const char *wanted = name == Py_None ? NULL : PyUnicode_AsUTF8(name);
+    THN_NULL_UNLESS(wanted || name == Py_None);
+    while (wanted && *a && strcmp((*a)->name, wanted) != 0) {
+        a++;
     }
-    const char *wanted = PyUnicode_AsUTF8(name);
-    for (int i = 0; wanted && thn_conv_algorithms[i]; i++) {
-        if (strcmp(thn_conv_algorithms[i]->name, wanted) == 0) {
-            thn_conv_prefer(thn_conv_algorithms[i]);
-            Py_RETURN_NONE;
-        }
-    }
-    return wanted ? PyErr_Format(PyExc_ValueError, "there is no algorithm %R of convolutions", name) : NULL;
+    THN_NULL_IF(!*a, PyExc_ValueError, "there is no algorithm %R of convolutions", name);
+    thn_conv_prefer(wanted ? *a : NULL);
+    Py_RETURN_NONE;
 }
 
 static PyMethodDef functions[] = {

@@ -8,7 +8,6 @@
 #include "plan.h"
 #include "pool.h"
 #include "row_product.h"
-#include "processor.h"
 
 #define DEPTH 256
 #define MOST_COLUMNS 64
@@ -25,82 +24,23 @@ struct ThnPacked {
     char *data;                  /* behind this in one block of the pool: slab by slab, in a slab panel by panel */
 };
 
-/* `m` rows of a tile: sums over `depth` of a[i][k] * b[k][0..width). a is given by byte strides, of b and of the
- * sums, `out`, `br` and `or` are those of rows. */
-typedef void (*Tile)(int m, npy_intp depth, const char *a, npy_intp ar, npy_intp ac, const void *b, npy_intp br, char *out,
-                     npy_intp or);
-
-#define TILES(NAME, T, V, NV, TARGET)                                                                                             \
-    TARGET static inline __attribute__((always_inline)) void NAME##_rows(const int m, npy_intp depth, const char *a, npy_intp ar, \
-                                                                         npy_intp ac, const char *b, npy_intp br, char *out, npy_intp or) \
-    {                                                                                                                             \
-        V acc[MOST_ROWS][NV];                                                                                                     \
-        _Pragma("GCC unroll 8") for (int i = 0; i < m; i++) {                                                                     \
-            _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) acc[i][j] = (V){0};                                              \
-        }                                                                                                                         \
-        for (npy_intp k = 0; k < depth; k++, b += br, a += ac) {                                                                  \
-            V bv[NV];                                                                                                             \
-            _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) bv[j] = ((const V *)b)[j];                                       \
-            _Pragma("GCC unroll 8") for (int i = 0; i < m; i++) {                                                                 \
-                const T x = *(const T *)(a + i * ar);                                                                             \
-                _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) acc[i][j] += x * bv[j];                                      \
-            }                                                                                                                     \
-        }                                                                                                                         \
-        _Pragma("GCC unroll 8") for (int i = 0; i < m; i++) {                                                                     \
-            _Pragma("GCC unroll 4") for (int j = 0; j < NV; j++) ((V *)(out + i * or))[j] = acc[i][j];                            \
-        }                                                                                                                         \
-    }                                                                                                                             \
-    TARGET static void NAME(int m, npy_intp depth, const char *a, npy_intp ar, npy_intp ac, const void *b, npy_intp br, char *out, \
-                            npy_intp or)                                                                                          \
-    {                                                                                                                             \
-        switch (m) {                                                                                                              \
-        case 1: NAME##_rows(1, depth, a, ar, ac, b, br, out, or); break;                                                          \
-        case 2: NAME##_rows(2, depth, a, ar, ac, b, br, out, or); break;                                                          \
-        case 3: NAME##_rows(3, depth, a, ar, ac, b, br, out, or); break;                                                          \
-        case 4: NAME##_rows(4, depth, a, ar, ac, b, br, out, or); break;                                                          \
-        case 5: NAME##_rows(5, depth, a, ar, ac, b, br, out, or); break;                                                          \
-        case 6: NAME##_rows(6, depth, a, ar, ac, b, br, out, or); break;                                                          \
-        case 7: NAME##_rows(7, depth, a, ar, ac, b, br, out, or); break;                                                          \
-        default: NAME##_rows(8, depth, a, ar, ac, b, br, out, or);                                                                \
-        }                                                                                                                         \
-    }
-
-#if defined(__x86_64__) && defined(__GNUC__)
-#define HAVE_TILES 1
-typedef float F16 __attribute__((vector_size(64), aligned(4)));
-typedef double D8 __attribute__((vector_size(64), aligned(8)));
-typedef float F8 __attribute__((vector_size(32), aligned(4)));
-typedef double D4 __attribute__((vector_size(32), aligned(8)));
-#define AVX512 __attribute__((target("avx512f,fma"), optimize("fp-contract=fast")))
-TILES(tile_f4_512, float, F16, 2, AVX512)
-TILES(tile_f8_512, double, D8, 2, AVX512)
-TILES(tile_f4_256, float, F8, 2, THN_AVX2)
-TILES(tile_f8_256, double, D4, 2, THN_AVX2)
-#endif
-
 typedef struct {
-    Tile tile;
     int rows, width; /* of a tile */
-} Shape;
+    /* `m` rows of a tile: sums over `depth` of a[i][k] * b[k][0..width). a is given by byte strides, of b and of the sums, `out`, `br`
+     * and `or` are those of rows. */
+    void (*tile)(int m, npy_intp depth, const char *a, npy_intp ar, npy_intp ac, const char *b, npy_intp br, char *out, npy_intp or);
+} Kernels;
 
-static Shape shape_of(int typenum)
+#define LOOPS "packed_kernels.h"
+#define FOR_AVX2 THN_AVX2
+#define FOR_AVX512 __attribute__((target("avx512f,fma"), optimize("fp-contract=fast")))
+#include "variants.h"
+
+/* NULL: of other types, and where a library is as good. */
+static const Kernels *kernels_of(int typenum)
 {
-    Shape s = {NULL, 0, 0};
-#ifdef HAVE_TILES
-    const int single = typenum == NPY_FLOAT;
-    if (!single && typenum != NPY_DOUBLE) {
-        return s;
-    }
-    if (__builtin_cpu_supports("avx512f")) {
-        s = (Shape){single ? tile_f4_512 : tile_f8_512, 8, single ? 32 : 16};
-    } else if (thn_has_avx2()) {
-        /* 16 registers: 4 x 2 sums leave enough of them for operands. */
-        s = (Shape){single ? tile_f4_256 : tile_f8_256, 4, single ? 16 : 8};
-    }
-#else
-    (void)typenum;
-#endif
-    return s;
+    THN_NULL_UNLESS(thn_has_avx2() && (typenum == NPY_FLOAT || typenum == NPY_DOUBLE));
+    return VARIANT(kernels, typenum);
 }
 
 /* Room for a matrix, which `data` gets. */
@@ -130,22 +70,22 @@ ThnPacked *thn_pack(int typenum, const ThnMatrix *b, npy_intp rows)
     if (rows == 1) {
         return turn(typenum, b);
     }
-    const Shape shape = shape_of(typenum);
-    THN_NULL_UNLESS(shape.tile && rows >= LEAST_ROWS && b->rows >= 16 && b->cols >= shape.width);
-    const npy_intp item = typenum == NPY_FLOAT ? 4 : 8, panels = (b->cols + shape.width - 1) / shape.width;
+    const Kernels *k = kernels_of(typenum);
+    THN_NULL_UNLESS(k && rows >= LEAST_ROWS && b->rows >= 16 && b->cols >= k->width);
+    const npy_intp item = typenum == NPY_FLOAT ? 4 : 8, panels = (b->cols + k->width - 1) / k->width;
     const ThnInner copy = thn_copy_inner((int)item);
     char *data;
-    ThnPacked *p = pack(typenum, shape.width, b, panels, panels * shape.width * b->rows * item, &data);
+    ThnPacked *p = pack(typenum, k->width, b, panels, panels * k->width * b->rows * item, &data);
     THN_NULL_UNLESS(p);
     for (npy_intp slab = 0; slab < b->rows; slab += DEPTH) {
         const npy_intp end = slab + DEPTH < b->rows ? slab + DEPTH : b->rows;
         for (npy_intp panel = 0; panel < panels; panel++) {
-            const npy_intp first = panel * shape.width;
-            const npy_intp n = b->cols - first < shape.width ? b->cols - first : shape.width;
-            for (npy_intp k = slab; k < end; k++, data += shape.width * item) {
-                const char *row = b->data + k * b->row_stride + first * b->col_stride;
+            const npy_intp first = panel * k->width;
+            const npy_intp n = b->cols - first < k->width ? b->cols - first : k->width;
+            for (npy_intp i = slab; i < end; i++, data += k->width * item) {
+                const char *row = b->data + i * b->row_stride + first * b->col_stride;
                 copy(n, data, item, row, b->col_stride);
-                memset(data + n * item, 0, (size_t)((shape.width - n) * item));
+                memset(data + n * item, 0, (size_t)((k->width - n) * item));
             }
         }
     }
@@ -157,7 +97,7 @@ typedef struct {
     const ThnPacked *packed;
     const ThnMatrix *a, *b, *z, *c;
     double alpha, beta;
-    Shape shape;
+    const Kernels *k;
     npy_intp item, depth, cols, panels;
 } Product;
 
@@ -201,7 +141,7 @@ PUT(double)
 static void multiply_panel(const Product *p, npy_intp slab, npy_intp panel)
 {
     double tile[MOST_ROWS * MOST_COLUMNS] __attribute__((aligned(64)));
-    const npy_intp depth = p->depth - slab < DEPTH ? p->depth - slab : DEPTH, width = p->shape.width, first = panel * width;
+    const npy_intp depth = p->depth - slab < DEPTH ? p->depth - slab : DEPTH, width = p->k->width, first = panel * width;
     const npy_intp left = p->cols - first, n = left < width ? left : width;
     /* Nothing behind the last column of a matrix is read: its last panel begins earlier. */
     const npy_intp skip = p->packed ? 0 : width - n, step = p->packed ? width * p->item : p->b->row_stride;
@@ -210,15 +150,15 @@ static void multiply_panel(const Product *p, npy_intp slab, npy_intp panel)
     Put put = {.tile = tile, .c = p->c, .z = slab ? p->c : p->z, .first = first, .n = n, .width = (int)width, .skip = (int)skip,
                .alpha = p->alpha, .beta = slab ? 1.0 : p->beta};
     const int at_once = !put.z && p->alpha == 1.0 && n == width && p->c->col_stride == p->item;
-    for (; put.row < p->a->rows; put.row += p->shape.rows) {
-        put.m = (int)(p->a->rows - put.row < p->shape.rows ? p->a->rows - put.row : p->shape.rows);
+    for (; put.row < p->a->rows; put.row += p->k->rows) {
+        put.m = (int)(p->a->rows - put.row < p->k->rows ? p->a->rows - put.row : p->k->rows);
         const char *a = p->a->data + put.row * p->a->row_stride + slab * p->a->col_stride;
         if (at_once) {
-            p->shape.tile(put.m, depth, a, p->a->row_stride, p->a->col_stride, b, step,
+            p->k->tile(put.m, depth, a, p->a->row_stride, p->a->col_stride, b, step,
                           p->c->data + put.row * p->c->row_stride + first * p->item, p->c->row_stride);
             continue;
         }
-        p->shape.tile(put.m, depth, a, p->a->row_stride, p->a->col_stride, b, step, (char *)tile, width * p->item);
+        p->k->tile(put.m, depth, a, p->a->row_stride, p->a->col_stride, b, step, (char *)tile, width * p->item);
         (p->item == 4 ? put_float : put_double)(&put);
     }
 }
@@ -237,7 +177,7 @@ static int multiply_panels(void *ctx, npy_intp p0, npy_intp p1)
 static void run_product(Product p, int typenum, const void *alpha, const void *beta)
 {
     p.item = typenum == NPY_FLOAT ? 4 : 8;
-    p.panels = (p.cols + p.shape.width - 1) / p.shape.width;
+    p.panels = (p.cols + p.k->width - 1) / p.k->width;
     p.alpha = thn_number(typenum, alpha, 1.0);
     p.beta = thn_number(typenum, beta, 0.0);
     if (p.beta == 0.0) {
@@ -254,16 +194,15 @@ static void run_product(Product p, int typenum, const void *alpha, const void *b
 
 int thn_low_product(int typenum, const ThnMatrix *a, const ThnMatrix *b, const ThnMatrix *c, const void *alpha, const void *beta)
 {
-    const Shape shape = shape_of(typenum);
+    const Kernels *k = kernels_of(typenum);
     const npy_intp item = typenum == NPY_FLOAT ? 4 : 8;
     /* Rows a page apart share the same few lines of the first cache: fine as long as each is read once. */
-    const npy_intp most = b->row_stride % PAGE ? 2 * shape.rows : shape.rows;
     const int small = b->rows <= SHALLOW && (a->rows + b->cols) * b->rows * item < FIRST_CACHE;
-    if (!shape.tile || (a->rows > most && !small) || b->cols < shape.width || b->col_stride != item
+    if (!k || (a->rows > (b->row_stride % PAGE ? 2 * k->rows : k->rows) && !small) || b->cols < k->width || b->col_stride != item
         || b->rows * b->cols > LOW_ELEMENTS) {
         return 0;
     }
-    run_product((Product){.a = a, .b = b, .z = c, .c = c, .shape = shape, .depth = b->rows, .cols = b->cols}, typenum, alpha, beta);
+    run_product((Product){.a = a, .b = b, .z = c, .c = c, .k = k, .depth = b->rows, .cols = b->cols}, typenum, alpha, beta);
     return 1;
 }
 
@@ -285,6 +224,6 @@ void thn_packed_multiply(const ThnPacked *b, const ThnMatrix *a, const ThnMatrix
         thn_row_product(b->typenum, a->data, a->col_stride, &turned, z->data, z->col_stride, c->data, c->col_stride, alpha, beta);
         return;
     }
-    run_product((Product){.packed = b, .a = a, .z = z, .c = c, .shape = shape_of(b->typenum), .depth = b->rows, .cols = b->cols},
+    run_product((Product){.packed = b, .a = a, .z = z, .c = c, .k = kernels_of(b->typenum), .depth = b->rows, .cols = b->cols},
                 b->typenum, alpha, beta);
 }

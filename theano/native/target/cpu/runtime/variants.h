@@ -1,4 +1,4 @@
-/* Includes LOOPS, the kernels of a convolution, for each kind of processor and type, see for_floats.h. FOR_AVX2 and FOR_AVX512, if
+/* Includes LOOPS, the kernels of products and convolutions, for each kind of processor and type, see for_floats.h. FOR_AVX2 and FOR_AVX512, if
  * given, are the attributes of functions there, HAS_AVX512 says whether a processor has what they need. VARIANT(x, typenum) is the
  * address of what NAME(x) is on the processor that this runs on. */
 #include "processor.h"

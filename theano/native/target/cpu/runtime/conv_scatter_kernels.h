@@ -1,0 +1,35 @@
+/* Loops of conv_scatter.c for one element type and instruction set, see variants.h. */
+
+TARGET static void NAME(add)(npy_intp rows, npy_intp n, const void *from_, npy_intp from_row, char *to_, npy_intp to_row)
+{
+    const T *restrict from = from_;
+    for (npy_intp y = 0; y < rows; y++, from += from_row, to_ += to_row) {
+        T *restrict to = (T *)to_;
+        for (npy_intp i = 0; i < n; i++) {
+            to[i] += from[i];
+        }
+    }
+}
+
+TARGET static inline __attribute__((always_inline)) void NAME(join_by)(npy_intp n, const T *restrict from, npy_intp apart,
+                                                                       const npy_intp step, T *restrict to)
+{
+    const npy_intp whole = n / step;
+    for (npy_intp i = 0; i < whole; i++) {
+        _Pragma("GCC unroll 4") for (npy_intp p = 0; p < step; p++) to[i * step + p] = from[p * apart + i];
+    }
+    for (npy_intp p = 0; p < n - whole * step; p++) {
+        to[whole * step + p] = from[p * apart + whole];
+    }
+}
+
+TARGET static void NAME(join)(npy_intp n, const void *from, npy_intp apart, npy_intp step, void *to)
+{
+    switch (step) { /* as a constant, for which there are vectors */
+    case 2: NAME(join_by)(n, from, apart, 2, to); break;
+    case 4: NAME(join_by)(n, from, apart, 4, to); break;
+    default: NAME(join_by)(n, from, apart, step, to);
+    }
+}
+
+static const Loops NAME(loops) = {NAME(add), NAME(join)};
