@@ -219,10 +219,7 @@ static int reshape_prepare(ThnFrame *f, const ThnInstr *ins)
             bad |= hole >= 0;
             hole = i;
         } else {
-            bad |= shape[i] < 0 || (known > 0 && shape[i] > NPY_MAX_INTP / known);
-            if (!bad) {
-                known *= shape[i];
-            }
+            bad |= shape[i] < 0 || __builtin_mul_overflow(known, shape[i], &known);
         }
     }
     if (!bad && hole >= 0) {
