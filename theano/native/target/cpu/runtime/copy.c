@@ -78,57 +78,48 @@ int thn_type_index(int typenum)
     return typenum >= 0 && typenum < (int)sizeof places ? places[typenum] - 1 : -1;
 }
 
-/* X(name, type, type of the number that is read, what writes such a number) for real types; halves are read and written by their own. */
+/* X(name, type, type of the number that is read) for real types; halves are read by their own. */
 #define INTEGERS(X)                                                                                              \
-    X(i1, int8_t, int64_t, puti) X(u1, uint8_t, int64_t, puti) X(i2, int16_t, int64_t, puti)                     \
-    X(u2, uint16_t, int64_t, puti) X(i4, int32_t, int64_t, puti) X(u4, uint32_t, int64_t, puti)                  \
-    X(i8, int64_t, int64_t, puti) X(u8, uint64_t, uint64_t, putu)
-#define FLOATS(X) X(f4, float, float, putf) X(f8, double, double, putd)
+    X(i1, int8_t, int64_t) X(u1, uint8_t, int64_t) X(i2, int16_t, int64_t) X(u2, uint16_t, int64_t)              \
+    X(i4, int32_t, int64_t) X(u4, uint32_t, int64_t) X(i8, int64_t, int64_t) X(u8, uint64_t, uint64_t)
+#define FLOATS(X) X(f4, float, float) X(f8, double, double)
 
-/* get_X(p) -> a C number; put_X(p, number) */
-#define DEFINE_GET(S, T, R, PUT) \
+/* get_X(p) -> a C number */
+#define DEFINE_GET(S, T, R) \
     static inline R get_##S(const char *p) { return (R) * (const T *)p; }
-#define DEFINE_PUT_AS(S, T, EXPR)                                          \
-    static inline void puti_##S(char *p, int64_t v) { *(T *)p = (EXPR); }  \
-    static inline void putu_##S(char *p, uint64_t v) { *(T *)p = (EXPR); } \
-    static inline void putf_##S(char *p, float v) { *(T *)p = (EXPR); }    \
-    static inline void putd_##S(char *p, double v) { *(T *)p = (EXPR); }
-#define DEFINE_PUT(S, T, R, PUT) DEFINE_PUT_AS(S, T, (T)v)
-
-DEFINE_GET(b1, npy_bool, int64_t, )
+DEFINE_GET(b1, npy_bool, int64_t)
 INTEGERS(DEFINE_GET)
 FLOATS(DEFINE_GET)
 static inline float get_f2(const char *p) { return half_to_float(*(const half_t *)p); }
-INTEGERS(DEFINE_PUT)
-FLOATS(DEFINE_PUT)
-DEFINE_PUT_AS(b1, npy_bool, (npy_bool)(v != 0))
 /* Integers that float32 does not hold are infinite. */
-static inline void puti_f2(char *p, int64_t v) { *(half_t *)p = float_to_half((float)v); }
-static inline void putu_f2(char *p, uint64_t v) { *(half_t *)p = float_to_half((float)v); }
-static inline void putf_f2(char *p, float v) { *(half_t *)p = float_to_half(v); }
-static inline void putd_f2(char *p, double v) { *(half_t *)p = double_to_half(v); }
-DEFINE_PUT_AS(c8, ThnC8, ((ThnC8){(float)v, 0}))
-DEFINE_PUT_AS(c16, ThnC16, ((ThnC16){(double)v, 0}))
+#define TO_HALF(v) _Generic(v, double: double_to_half, default: float_to_half)(v)
 
 #define LOOP for (npy_intp i = 0; i < n; i++, d += ds, s += ss)
 
-#define EACH_TO(X, FROM, PUT)                                                                               \
-    X(FROM, b1, PUT) X(FROM, i1, PUT) X(FROM, u1, PUT) X(FROM, i2, PUT) X(FROM, u2, PUT) X(FROM, i4, PUT)   \
-    X(FROM, u4, PUT) X(FROM, i8, PUT) X(FROM, u8, PUT) X(FROM, f2, PUT) X(FROM, f4, PUT) X(FROM, f8, PUT)   \
-    X(FROM, c8, PUT) X(FROM, c16, PUT)
-#define CAST(FROM, TO, PUT)                                                                                 \
+/* Each conversion from a real type: to which, and the value that it makes of v. */
+#define EACH_TO(X, FROM)                                                                                    \
+    X(FROM, b1, npy_bool, (v != 0)) X(FROM, i1, int8_t, (int8_t)v) X(FROM, u1, uint8_t, (uint8_t)v)         \
+    X(FROM, i2, int16_t, (int16_t)v) X(FROM, u2, uint16_t, (uint16_t)v) X(FROM, i4, int32_t, (int32_t)v)    \
+    X(FROM, u4, uint32_t, (uint32_t)v) X(FROM, i8, int64_t, (int64_t)v) X(FROM, u8, uint64_t, (uint64_t)v)  \
+    X(FROM, f2, half_t, TO_HALF(v)) X(FROM, f4, float, (float)v) X(FROM, f8, double, (double)v)             \
+    X(FROM, c8, ThnC8, ((ThnC8){(float)v, 0})) X(FROM, c16, ThnC16, ((ThnC16){(double)v, 0}))
+#define CAST(FROM, TO, T, VALUE)                                                                            \
     static void cast_##FROM##_##TO(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)            \
     {                                                                                                       \
-        LOOP PUT##_##TO(d, get_##FROM(s));                                                                  \
+        LOOP                                                                                                \
+        {                                                                                                   \
+            const __auto_type v = get_##FROM(s);                                                            \
+            *(T *)d = VALUE;                                                                                \
+        }                                                                                                   \
     }
-#define CAST_ROW(FROM, T, R, PUT) EACH_TO(CAST, FROM, PUT)
-CAST_ROW(b1, npy_bool, int64_t, puti)
+#define CAST_ROW(FROM, ...) EACH_TO(CAST, FROM)
+CAST_ROW(b1)
 INTEGERS(CAST_ROW)
-CAST_ROW(f2, half_t, float, putf)
+CAST_ROW(f2)
 FLOATS(CAST_ROW)
 
-#define ENTRY(FROM, TO, PUT) cast_##FROM##_##TO,
-#define TABLE_ROW(FROM, ...) [T_##FROM] = {EACH_TO(ENTRY, FROM, )},
+#define ENTRY(FROM, TO, ...) cast_##FROM##_##TO,
+#define TABLE_ROW(FROM, ...) [T_##FROM] = {EACH_TO(ENTRY, FROM)},
 static const ThnInner casts[T_c8][T_COUNT] = {TABLE_ROW(b1) INTEGERS(TABLE_ROW) TABLE_ROW(f2) FLOATS(TABLE_ROW)};
 
 static void cast_c8_c16(npy_intp n, char *d, npy_intp ds, const char *s, npy_intp ss)

@@ -15,6 +15,13 @@ typedef union {
     int64_t i8[BLOCK];
 } Block;
 
+/* How a distribution is drawn. */
+typedef struct {
+    int typenums[THN_DRAW_PARAMS], drawn;              /* of the parameters that it is given, of what it makes */
+    int (*fits)(const Block *param, npy_intp n);
+    void (*draw)(bitgen_t *bits, const Block *param, int same, npy_intp n, void *drawn); /* same: the parameters of all elements */
+} Method;
+
 /* Where the parameters of the sample's next element are. */
 typedef struct {
     const ThnDraw *d;
@@ -66,24 +73,6 @@ static npy_intp take(Walk *w, Block *param, const int *typenums)
     return n;
 }
 
-/* Where a block of a dtype is made: in the sample, or in the block, which `put` takes over. */
-static void *room_for(const ThnDraw *d, char *out, Block *block, int typenum)
-{
-    return d->out->typenum == typenum ? (void *)out : block;
-}
-
-/* Writes a block and returns where the next one goes. */
-static char *put(const ThnDraw *d, char *out, npy_intp n, const void *drawn, int typenum)
-{
-    const npy_intp item = d->out->itemsize;
-    if (drawn != (void *)out) {
-        thn_cast_inner(d->out->typenum, typenum)(n, out, item, drawn, 8);
-    }
-    return out + n * item;
-}
-
-static const int two_f8[] = {NPY_DOUBLE, NPY_DOUBLE}, two_i8[] = {NPY_INT64, NPY_INT64}, i8_f8[] = {NPY_INT64, NPY_DOUBLE};
-
 /* ---- uniform */
 
 static int is_finite_range(const Block *param, npy_intp n)
@@ -96,24 +85,16 @@ static int is_finite_range(const Block *param, npy_intp n)
     return 1;
 }
 
-static void draw_uniform(const ThnDraw *d)
+static void draw_uniform(bitgen_t *bits, const Block *param, int Py_UNUSED(same), npy_intp n, void *drawn)
 {
-    Walk w;
-    Block param[2], drawn;
-    npy_intp n;
-    char *out = d->out->data;
-    double (*const next)(void *) = d->bits->next_double;
-    void *const state = d->bits->state;
-    for (start(&w, d); (n = take(&w, param, two_f8));) {
-        double *const to = room_for(d, out, &drawn, NPY_DOUBLE);
-        for (npy_intp i = 0; i < n; i++) {
-            to[i] = next(state);
-        }
-        for (npy_intp i = 0; i < n; i++) {
-            const double low = param[0].f8[i], range = param[1].f8[i] - low;
-            to[i] = low + range * to[i];
-        }
-        out = put(d, out, n, to, NPY_DOUBLE);
+    double *const to = drawn, (*const next)(void *) = bits->next_double;
+    void *const state = bits->state;
+    for (npy_intp i = 0; i < n; i++) {
+        to[i] = next(state);
+    }
+    for (npy_intp i = 0; i < n; i++) {
+        const double low = param[0].f8[i], range = param[1].f8[i] - low;
+        to[i] = low + range * to[i];
     }
 }
 
@@ -162,37 +143,29 @@ static int is_integer_range(const Block *param, npy_intp n)
     return 1;
 }
 
-static void draw_integers(const ThnDraw *d)
+static void draw_integers(bitgen_t *bits, const Block *param, int same, npy_intp n, void *drawn)
 {
-    Walk w;
-    Block param[2], drawn;
-    npy_intp n;
-    char *out = d->out->data;
-    for (start(&w, d); (n = take(&w, param, two_i8));) {
-        uint64_t most = (uint64_t)param[1].i8[0] - (uint64_t)param[0].i8[0], mask = mask_of(most);
-        int64_t *const to = room_for(d, out, &drawn, NPY_INT64);
-        if (w.same[0] && w.same[1] && most && most <= UINT32_MAX) {
-            /* Numbers that are beyond are overwritten by the next: a branch would be mispredicted as often as they come. */
-            const uint64_t low = (uint64_t)param[0].i8[0];
-            uint32_t (*const next)(void *) = d->bits->next_uint32;
-            void *const state = d->bits->state;
-            for (npy_intp i = 0; i < n;) {
-                const uint32_t value = next(state) & (uint32_t)mask;
-                to[i] = (int64_t)(low + value);
-                i += value <= (uint32_t)most;
-            }
-            out = put(d, out, n, to, NPY_INT64);
-            continue;
+    int64_t *const to = drawn;
+    uint64_t most = (uint64_t)param[1].i8[0] - (uint64_t)param[0].i8[0], mask = mask_of(most);
+    if (same && most && most <= UINT32_MAX) {
+        /* Numbers that are beyond are overwritten by the next: a branch would be mispredicted as often as they come. */
+        const uint64_t low = (uint64_t)param[0].i8[0];
+        uint32_t (*const next)(void *) = bits->next_uint32;
+        void *const state = bits->state;
+        for (npy_intp i = 0; i < n;) {
+            const uint32_t value = next(state) & (uint32_t)mask;
+            to[i] = (int64_t)(low + value);
+            i += value <= (uint32_t)most;
         }
-        for (npy_intp i = 0; i < n; i++) {
-            const uint64_t low = (uint64_t)param[0].i8[i], here = (uint64_t)param[1].i8[i] - low;
-            if (here != most) {
-                most = here;
-                mask = mask_of(most);
-            }
-            to[i] = (int64_t)(low + (most ? at_most(d->bits, most, mask) : 0));
+        return;
+    }
+    for (npy_intp i = 0; i < n; i++) {
+        const uint64_t low = (uint64_t)param[0].i8[i], here = (uint64_t)param[1].i8[i] - low;
+        if (here != most) {
+            most = here;
+            mask = mask_of(most);
         }
-        out = put(d, out, n, to, NPY_INT64);
+        to[i] = (int64_t)(low + (most ? at_most(bits, most, mask) : 0));
     }
 }
 
@@ -259,31 +232,24 @@ static int64_t inverted(bitgen_t *bits, int64_t n, double p, double uniform)
  * decide: near it, and near 1, where all of the probability might be below. */
 #define NEAR 1e-14
 
-static void draw_binomial(const ThnDraw *d)
+static void draw_binomial(bitgen_t *bits, const Block *param, int Py_UNUSED(same), npy_intp n, void *drawn)
 {
-    Walk w;
-    Block param[2], larger, drawn;
-    npy_intp n;
-    char *out = d->out->data;
-    bitgen_t *const bits = d->bits;
-    for (start(&w, d); (n = take(&w, param, i8_f8));) {
-        int64_t single = 1;
-        for (npy_intp i = 0; i < n; i++) {
-            const double p = param[1].f8[i], q = 1.0 - p;
-            larger.f8[i] = q > p ? q : p;
-            single &= param[0].i8[i] == 1;
+    int64_t *const to = drawn, single = 1;
+    Block larger;
+    for (npy_intp i = 0; i < n; i++) {
+        const double p = param[1].f8[i], q = 1.0 - p;
+        larger.f8[i] = q > p ? q : p;
+        single &= param[0].i8[i] == 1;
+    }
+    for (npy_intp i = 0; i < n; i++) {
+        const int64_t trials = param[0].i8[i], flip = param[1].f8[i] > 0.5;
+        const double uniform = bits->next_double(bits->state), from = uniform - larger.f8[i];
+        to[i] = (from > 0) ^ flip;
+        if (!single || fabs(from) < NEAR || uniform > 1 - NEAR) {
+            const double p = param[1].f8[i];
+            const int64_t x = inverted(bits, trials, flip ? 1.0 - p : p, uniform);
+            to[i] = flip ? trials - x : x;
         }
-        for (npy_intp i = 0; i < n; i++) {
-            const int64_t trials = param[0].i8[i], flip = param[1].f8[i] > 0.5;
-            const double uniform = bits->next_double(bits->state), from = uniform - larger.f8[i];
-            drawn.i8[i] = (from > 0) ^ flip;
-            if (!single || fabs(from) < NEAR || uniform > 1 - NEAR) {
-                const double p = param[1].f8[i];
-                const int64_t x = inverted(bits, trials, flip ? 1.0 - p : p, uniform);
-                drawn.i8[i] = flip ? trials - x : x;
-            }
-        }
-        out = put(d, out, n, &drawn, NPY_INT64);
     }
 }
 
@@ -294,36 +260,52 @@ static int is_whole(int typenum)
     return PyTypeNum_ISINTEGER(typenum) && typenum != NPY_ULONG && typenum != NPY_ULONGLONG;
 }
 
+static const Method methods[] = {
+    [THN_Distribution_UNIFORM] = {{NPY_DOUBLE, NPY_DOUBLE}, NPY_DOUBLE, is_finite_range, draw_uniform},
+    [THN_Distribution_BINOMIAL] = {{NPY_INT64, NPY_DOUBLE}, NPY_INT64, is_inverted, draw_binomial},
+    [THN_Distribution_INTEGERS] = {{NPY_INT64, NPY_INT64}, NPY_INT64, is_integer_range, draw_integers},
+};
+
 int thn_draw_fits(const ThnDraw *d, int distribution)
 {
     const int out = d->out->typenum, is_real = out == NPY_FLOAT || out == NPY_DOUBLE || out == NPY_HALF;
-    const int *types = distribution == THN_Distribution_UNIFORM ? two_f8 : distribution == THN_Distribution_BINOMIAL ? i8_f8 : two_i8;
-    int (*const fits)(const Block *, npy_intp) = types == two_f8 ? is_finite_range : types == i8_f8 ? is_inverted : is_integer_range;
+    const Method *m = &methods[distribution];
     Walk w;
-    Block param[2];
+    Block param[THN_DRAW_PARAMS];
     if (distribution == THN_Distribution_PERMUTATION) {
         return out == NPY_INT64;
     }
     for (int k = 0; k < THN_DRAW_PARAMS; k++) {
         const int typenum = d->param[k]->typenum;
-        if (PyTypeNum_ISCOMPLEX(typenum) || (types[k] == NPY_INT64 && !is_whole(typenum))) {
+        if (PyTypeNum_ISCOMPLEX(typenum) || (m->typenums[k] == NPY_INT64 && !is_whole(typenum))) {
             return 0;
         }
     }
-    int fit = is_real || (types != two_f8 && is_whole(out));
+    int fit = is_real || (m->drawn == NPY_INT64 && is_whole(out));
     start(&w, d);
-    for (npy_intp n; fit && (n = take(&w, param, types)); w.left = w.same[0] && w.same[1] ? 0 : w.left) {
-        fit = fits(param, n);
+    for (npy_intp n; fit && (n = take(&w, param, m->typenums)); w.left = w.same[0] && w.same[1] ? 0 : w.left) {
+        fit = m->fits(param, n);
     }
     return fit;
 }
 
 void thn_draw(const ThnDraw *d, int distribution)
 {
-    switch (distribution) {
-    case THN_Distribution_UNIFORM: draw_uniform(d); break;
-    case THN_Distribution_BINOMIAL: draw_binomial(d); break;
-    case THN_Distribution_INTEGERS: draw_integers(d); break;
-    default: draw_permutations(d);
+    const Method *m = &methods[distribution];
+    const npy_intp item = d->out->itemsize;
+    char *out = d->out->data;
+    Walk w;
+    Block param[THN_DRAW_PARAMS], drawn;
+    if (distribution == THN_Distribution_PERMUTATION) {
+        draw_permutations(d);
+        return;
+    }
+    start(&w, d);
+    for (npy_intp n; (n = take(&w, param, m->typenums)); out += n * item) {
+        const int direct = d->out->typenum == m->drawn;
+        m->draw(d->bits, param, w.same[0] && w.same[1], n, direct ? (void *)out : &drawn);
+        if (!direct) {
+            thn_cast_inner(d->out->typenum, m->drawn)(n, out, item, (const char *)&drawn, 8);
+        }
     }
 }

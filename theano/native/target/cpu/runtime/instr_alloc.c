@@ -253,11 +253,8 @@ static int arange_prepare(ThnFrame *f, const ThnInstr *ins)
         r->delta = (double)r->istep;
         THN_FAIL_IF(f, r->istep == 0, PyExc_ZeroDivisionError, "arange: the step must not be zero");
         __int128 span = (__int128)thn_scalar_int(stop) - r->istart, s = r->istep;
-        __int128 count = s > 0 ? (span + s - 1) / s : (-span - s - 1) / -s;
-        if ((s > 0 && span <= 0) || (s < 0 && span >= 0)) {
-            count = 0;
-        }
-        n = count > NPY_MAX_INTP / 16 ? -1 : (npy_intp)count;
+        const __int128 count = (span + s - (s > 0 ? 1 : -1)) / s; /* away from 0 */
+        n = count <= 0 ? 0 : count > NPY_MAX_INTP / 16 ? -1 : (npy_intp)count;
     } else {
         double a = read_real(start), b = read_real(stop), s = read_real(step);
         THN_FAIL_IF(f, s == 0, PyExc_ZeroDivisionError, "arange: the step must not be zero");

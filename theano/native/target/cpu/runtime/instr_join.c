@@ -3,25 +3,25 @@
 #include "copy.h"
 #include "threads.h"
 
-/* The axis: the instruction's, or that which input k gives. */
-static int axis_of(ThnFrame *f, const ThnInstr *ins, int given, int k, int ndim, const char *who)
+/* The axis: the instruction's, the first field of both, or that which input k gives. */
+static int axis_of(ThnFrame *f, const ThnInstr *ins, int k, int ndim, const char *who)
 {
+    const int given = *(const int *)ins->data;
     const int64_t axis = given == THN_NO_AXIS ? thn_scalar_int(THN_IN(f, ins, k)) : given;
     THN_FAIL_IF(f, axis < -ndim || axis >= ndim, PyExc_IndexError, "%s axis %lld out of bounds [0, %d)", who, (long long)axis, ndim);
     return (int)(axis < 0 ? axis + ndim : axis);
 }
 
-static int join_axis(ThnFrame *f, const ThnInstr *ins, int *first)
+/* Position of the first array. */
+static int join_first(const ThnInstr *ins)
 {
-    const int given = ((const thn_join_params *)ins->data)->axis;
-    *first = given == THN_NO_AXIS;
-    return axis_of(f, ins, given, 0, THN_OUT(f, ins, 0)->ndim, "Join");
+    return ((const thn_join_params *)ins->data)->axis == THN_NO_AXIS;
 }
 
 static int join_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *out = THN_OUT(f, ins, 0);
-    int first, axis = join_axis(f, ins, &first);
+    const int first = join_first(ins), axis = axis_of(f, ins, 0, out->ndim, "Join");
     THN_TRY(axis);
     npy_intp dims[THN_MAXDIM];
     for (int k = first; k < ins->nin; k++) {
@@ -76,8 +76,7 @@ static int join_some(void *ctx, npy_intp start, npy_intp stop)
 static int join_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *out = THN_OUT(f, ins, 0);
-    Joining j = {.f = f, .ins = ins};
-    j.axis = join_axis(f, ins, &j.first);
+    Joining j = {f, ins, join_first(ins), axis_of(f, ins, 0, out->ndim, "Join")};
     const int n = ins->nin - j.first;
     const npy_intp bytes = thn_size(out) * out->itemsize;
     /* Few large pieces are split by thn_loop2 itself. */
@@ -87,16 +86,11 @@ static int join_execute(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- split */
 
-static int split_axis(ThnFrame *f, const ThnInstr *ins)
-{
-    return axis_of(f, ins, ((const thn_split_params *)ins->data)->axis, 1, THN_IN(f, ins, 0)->ndim, "Split");
-}
-
 static int split_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *in = THN_IN(f, ins, 0);
     const ThnCell *sizes = THN_IN(f, ins, ins->nin - 1);
-    int axis = split_axis(f, ins);
+    const int axis = axis_of(f, ins, 1, in->ndim, "Split");
     ThnReadInt get = thn_int_reader(sizes->typenum);
     THN_TRY(axis);
     THN_FAIL_IF(f, sizes->ndim != 1 || !get, PyExc_TypeError, "Split: the sizes must be an integer vector");
@@ -123,7 +117,7 @@ static int split_prepare(ThnFrame *f, const ThnInstr *ins)
 static int split_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *in = THN_IN(f, ins, 0);
-    int axis = split_axis(f, ins);
+    const int axis = axis_of(f, ins, 1, in->ndim, "Split");
     const char *src = in->data;
     for (int k = 0; k < ins->nout; k++) {
         const ThnCell *out = THN_OUT(f, ins, k);

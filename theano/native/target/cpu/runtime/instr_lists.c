@@ -218,14 +218,6 @@ static int list_length_prepare(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-static int list_count_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    Py_ssize_t at;
-    const Py_ssize_t n = count_same(f, ins, list_in(f, ins, 0), PY_SSIZE_T_MAX, &at);
-    *(int64_t *)THN_OUT(f, ins, 0)->data = n;
-    return n < 0 ? -1 : 0;
-}
-
 static int missing(ThnFrame *f, const ThnInstr *ins, const char *text)
 {
     THN_OWNED PyObject *element = thn_box(f, THN_IN(f, ins, 1));
@@ -233,12 +225,14 @@ static int missing(ThnFrame *f, const ThnInstr *ins, const char *text)
     return THN_RAISE(PyExc_ValueError, text, element);
 }
 
-static int list_find_execute(ThnFrame *f, const ThnInstr *ins)
+/* How many elements equal one, or where the first of them is. */
+static int search_execute(ThnFrame *f, const ThnInstr *ins)
 {
+    const int find = ins->def == &thn_op_list_find;
     Py_ssize_t at = 0;
-    const Py_ssize_t n = count_same(f, ins, list_in(f, ins, 0), 1, &at);
-    *(int64_t *)THN_OUT(f, ins, 0)->data = at;
-    return n > 0 ? 0 : n < 0 ? -1 : missing(f, ins, "the element is not in the list: %R");
+    const Py_ssize_t n = count_same(f, ins, list_in(f, ins, 0), find ? 1 : PY_SSIZE_T_MAX, &at);
+    *(int64_t *)THN_OUT(f, ins, 0)->data = find ? at : n;
+    return n < 0 ? -1 : find && n == 0 ? missing(f, ins, "the element is not in the list: %R") : 0;
 }
 
 /* The output of an instruction that has changed `x`, or failed to. */
@@ -250,17 +244,13 @@ static int changed(ThnFrame *f, const ThnInstr *ins, PyObject *x, int r)
     return r;
 }
 
-static int list_append_prepare(ThnFrame *f, const ThnInstr *ins)
+/* An element more, before the position that the second of three inputs gives, or at the end. */
+static int insert_prepare(ThnFrame *f, const ThnInstr *ins)
 {
+    const int last = ins->nin - 1;
     THN_OWNED PyObject *x = list_to_change(f, ins);
-    return changed(f, ins, x, x ? thn_append(x, element_in(f, ins, 1)) : -1);
-}
-
-static int list_insert_prepare(ThnFrame *f, const ThnInstr *ins)
-{
-    Py_ssize_t at;
-    THN_OWNED PyObject *x = list_to_change(f, ins);
-    THN_OWNED PyObject *element = x && position_in(f, ins, 1, &at) == 0 ? element_in(f, ins, 2) : NULL;
+    Py_ssize_t at = x ? PyList_GET_SIZE(x) : 0;
+    THN_OWNED PyObject *element = x && (last == 1 || position_in(f, ins, 1, &at) == 0) ? element_in(f, ins, last) : NULL;
     return changed(f, ins, x, element ? PyList_Insert(x, at, element) : -1);
 }
 
@@ -310,10 +300,10 @@ static int make_list_prepare(ThnFrame *f, const ThnInstr *ins)
 THN_INSTRUCTION(list_item, NULL, list_item_prepare, NULL)
 THN_INSTRUCTION(list_slice, NULL, list_slice_prepare, NULL)
 THN_INSTRUCTION(list_length, NULL, list_length_prepare, NULL)
-THN_INSTRUCTION(list_count, NULL, number_prepare, list_count_execute)
-THN_INSTRUCTION(list_find, NULL, number_prepare, list_find_execute)
-THN_INSTRUCTION(list_append, NULL, list_append_prepare, NULL)
-THN_INSTRUCTION(list_insert, NULL, list_insert_prepare, NULL)
+THN_INSTRUCTION(list_count, NULL, number_prepare, search_execute)
+THN_INSTRUCTION(list_find, NULL, number_prepare, search_execute)
+THN_INSTRUCTION(list_append, NULL, insert_prepare, NULL)
+THN_INSTRUCTION(list_insert, NULL, insert_prepare, NULL)
 THN_INSTRUCTION(list_extend, NULL, list_extend_prepare, NULL)
 THN_INSTRUCTION(list_remove, NULL, thn_nothing_prepare, list_remove_execute)
 THN_INSTRUCTION(list_reverse, NULL, list_reverse_prepare, NULL)

@@ -2,34 +2,17 @@
 #include "vm.h"
 #include "tables.h"
 
-/* Reads a vector of int64 of at most THN_MAXDIM entries; returns their number, -1: there are more. */
-static int read_dims(const ThnCell *c, int64_t *dims)
-{
-    if (c->dims[0] > THN_MAXDIM) {
-        return -1;
-    }
-    for (npy_intp i = 0; i < c->dims[0]; i++) {
-        dims[i] = *(const int64_t *)(c->data + i * c->strides[0]);
-    }
-    return (int)c->dims[0];
-}
-
-/* Number of elements of an array of these lengths; -1: a length is negative or there are too many. */
-static int64_t count_of(int n, const int64_t *dims)
+/* Reads the lengths of an array; returns how many elements it has. -1: a length is negative, or they are too many. */
+static int64_t read_dims(ThnFrame *f, const ThnCell *c, int64_t *dims)
 {
     int64_t size = 1;
-    for (int i = 0; i < n; i++) {
-        if (dims[i] < 0 || __builtin_mul_overflow(size, dims[i], &size)) {
-            return -1;
-        }
+    int bad = c->dims[0] > THN_MAXDIM;
+    for (npy_intp i = 0; i < c->dims[0] && !bad; i++) {
+        dims[i] = *(const int64_t *)(c->data + i * c->strides[0]);
+        bad = dims[i] < 0 || __builtin_mul_overflow(size, dims[i], &size);
     }
+    THN_FAIL_IF(f, bad, PyExc_ValueError, "invalid dims: array size defined by dims is larger than the maximum possible size.");
     return size;
-}
-
-static int bad_dims(ThnFrame *f)
-{
-    return thn_error(f, PyExc_ValueError,
-                     "invalid dims: array size defined by dims is larger than the maximum possible size.");
 }
 
 /* ---- unravel_index */
@@ -52,12 +35,10 @@ static int unravel_execute(ThnFrame *f, const ThnInstr *ins)
     const int columns = ((const thn_unravel_index_params *)ins->data)->first_fastest;
     const ThnCell *index = THN_IN(f, ins, 0), *first = THN_OUT(f, ins, 0);
     int64_t dims[THN_MAXDIM], *outs[THN_MAXDIM];
-    const int n = read_dims(THN_IN(f, ins, 1), dims);
-    const int64_t size = count_of(n, dims);
+    const int n = ins->nout;
+    const int64_t size = read_dims(f, THN_IN(f, ins, 1), dims);
     const npy_intp count = thn_size(index);
-    if (size < 0) {
-        return bad_dims(f);
-    }
+    THN_TRY(size);
     for (int k = 0; k < n; k++) {
         outs[k] = (int64_t *)THN_OUT(f, ins, k)->data;
     }
@@ -112,10 +93,7 @@ static int ravel_execute(ThnFrame *f, const ThnInstr *ins)
     const ThnCell *out = THN_OUT(f, ins, 0);
     const npy_intp total = thn_size(out);
     int64_t dims[THN_MAXDIM], step = 1;
-    read_dims(THN_IN(f, ins, n), dims);
-    if (count_of(n, dims) < 0) {
-        return bad_dims(f);
-    }
+    THN_TRY(read_dims(f, THN_IN(f, ins, n), dims));
     memset(out->data, 0, (size_t)total * 8);
     for (int k = 0; k < n && total; k++) {
         const int axis = r->first_fastest ? k : n - 1 - k, mode = r->modes.at[axis];

@@ -147,14 +147,8 @@ static int draw_natively(ThnFrame *f, const ThnInstr *ins, PyObject *state)
 /* function(state, lengths, parameters...), an array; a new reference. */
 static PyObject *draw_by_call(ThnFrame *f, const ThnInstr *ins, PyObject *state)
 {
-    THN_OWNED PyObject *args = PyTuple_New(ins->nin);
-    THN_NULL_UNLESS(args);
-    PyTuple_SET_ITEM(args, 0, Py_NewRef(state));
-    for (int k = 1; k < ins->nin; k++) {
-        PyObject *v = thn_box(f, THN_IN(f, ins, k));
-        THN_NULL_UNLESS(v);
-        PyTuple_SET_ITEM(args, k, v);
-    }
+    THN_OWNED PyObject *args = thn_box_inputs(f, ins);
+    THN_NULL_UNLESS(args && PyTuple_SetItem(args, 0, Py_NewRef(state)) == 0);
     return PyObject_Call(((const thn_draw_params *)ins->data)->function, args, NULL);
 }
 

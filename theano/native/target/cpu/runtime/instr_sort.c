@@ -57,8 +57,8 @@ static const uint64_t *argsort_row(const ThnCell *in, const char *row, npy_intp 
     uint64_t *a = work, *b = work + n, *keys = work + 2 * n;
     const int size = thn_key_size(in->typenum);
     if (size) {
-        thn_keys(in->typenum, row, stride, n, keys, 1);
-        return size == 4 ? thn_argsort_u32((const uint32_t *)keys, n, a, b) : thn_argsort_u64(keys, n, a, b);
+        thn_keys(THN_TO_MERGED, in->typenum, row, stride, n, keys);
+        return thn_argsort(size, keys, n, a, b);
     }
     /* Complex numbers: by imaginary part, then by real part, then by class; each sort keeps the order of the one before. */
     uint64_t *all = work + 2 * n, *moved = work + 5 * n, *order = NULL;
@@ -69,7 +69,7 @@ static const uint64_t *argsort_row(const ThnCell *in, const char *row, npy_intp 
             before[i] = order ? (uint32_t)order[i] : (uint32_t)i;
             moved[i] = all[before[i]];
         }
-        order = thn_argsort_u64(moved, n, a, b);
+        order = thn_argsort(8, moved, n, a, b);
         for (npy_intp i = 0; i < n; i++) {
             order[i] = before[(uint32_t)order[i]];
         }
@@ -79,12 +79,10 @@ static const uint64_t *argsort_row(const ThnCell *in, const char *row, npy_intp 
 
 static void sort_row(const ThnCell *in, const char *row, npy_intp stride, npy_intp n, char *out, npy_intp step, void *work)
 {
-    int size = thn_key_size(in->typenum);
+    const int size = thn_key_size(in->typenum);
     if (size) {
-        thn_keys(in->typenum, row, stride, n, work, 0);
-        const void *sorted = size == 4 ? (void *)thn_sort_u32(work, (uint32_t *)work + n, n)
-                                       : (void *)thn_sort_u64(work, (uint64_t *)work + n, n);
-        thn_unkeys(in->typenum, sorted, n, out, step);
+        thn_keys(THN_TO_KEYS, in->typenum, row, stride, n, work);
+        thn_keys(THN_FROM_KEYS, in->typenum, out, step, n, thn_sort(size, work, (char *)work + n * size, n));
         return;
     }
     const uint64_t *order = argsort_row(in, row, stride, n, work);
@@ -100,7 +98,7 @@ static void topk_row(const Rows *r, const char *row, char *out, char *out2, uint
     const npy_intp stride = r->in->strides[r->axis];
     uint64_t *keys = work, *chosen = work + n, *a = work + 2 * n, *b = work + 3 * n;
     uint32_t *positions = (uint32_t *)(work + 4 * n);
-    thn_keys64(r->in->typenum, row, stride, n, keys);
+    thn_keys(THN_TO_WIDE, r->in->typenum, row, stride, n, keys);
     if (r->count > 0) {
         for (npy_intp i = 0; i < n; i++) {
             keys[i] = ~keys[i];
@@ -119,7 +117,7 @@ static void topk_row(const Rows *r, const char *row, char *out, char *out2, uint
             positions[found++] = (uint32_t)i;
         }
     }
-    const uint64_t *order = r->sorted ? thn_argsort_u64(chosen, m, a, b) : NULL;
+    const uint64_t *order = r->sorted ? thn_argsort(8, chosen, m, a, b) : NULL;
     const ThnInner write = r->out2 ? thn_cast_inner(r->out2->typenum, NPY_INT64) : NULL;
     for (npy_intp i = 0; i < m; i++) {
         int64_t position = positions[order ? (uint32_t)order[i] : i];

@@ -192,18 +192,13 @@ static int reshape_strides(const ThnCell *in, int nd, const npy_intp *dims, npy_
 static int read_shape(ThnFrame *f, const ThnInstr *ins, int nd, npy_intp *shape, const char *who)
 {
     const ThnCell *c = ins->nin > 1 ? THN_IN(f, ins, 1) : NULL;
-    if (c && c->ndim == 1) {
-        ThnReadInt get = thn_int_reader(c->typenum);
-        THN_FAIL_IF(f, !get, PyExc_TypeError, "%s: the shape must hold integers", who);
-        THN_FAIL_IF(f, c->dims[0] != nd, PyExc_ValueError, "%s: the shape has length %lld, expected %d", who, (long long)c->dims[0], nd);
-        for (int i = 0; i < nd; i++) {
-            shape[i] = (npy_intp)get(c->data + i * c->strides[0]);
-        }
-        return 0;
-    }
-    THN_FAIL_IF(f, ins->nin - 1 != nd, PyExc_ValueError, "%s: the shape has length %d, expected %d", who, ins->nin - 1, nd);
+    const int is_vector = c && c->ndim == 1;
+    const npy_intp n = is_vector ? c->dims[0] : ins->nin - 1;
+    const ThnReadInt get = is_vector ? thn_int_reader(c->typenum) : NULL;
+    THN_FAIL_IF(f, is_vector && !get, PyExc_TypeError, "%s: the shape must hold integers", who);
+    THN_FAIL_IF(f, n != nd, PyExc_ValueError, "%s: the shape has length %lld, expected %d", who, (long long)n, nd);
     for (int i = 0; i < nd; i++) {
-        shape[i] = (npy_intp)thn_scalar_int(THN_IN(f, ins, 1 + i));
+        shape[i] = (npy_intp)(is_vector ? get(c->data + i * c->strides[0]) : thn_scalar_int(THN_IN(f, ins, 1 + i)));
     }
     return 0;
 }
@@ -224,10 +219,7 @@ static int reshape_prepare(ThnFrame *f, const ThnInstr *ins)
             bad |= hole >= 0;
             hole = i;
         } else {
-            bad |= shape[i] < 0 || (known > 0 && shape[i] > NPY_MAX_INTP / known);
-            if (!bad) {
-                known *= shape[i];
-            }
+            bad |= shape[i] < 0 || __builtin_mul_overflow(known, shape[i], &known);
         }
     }
     if (!bad && hole >= 0) {

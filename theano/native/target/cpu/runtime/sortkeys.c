@@ -31,9 +31,10 @@ static void by_parts(npy_intp n, thn_range_fn fn, void *ctx)
 
 /* ---- keys */
 
-/* Of a float's bits: in the order of the numbers. NaNs are greater than these; merged, they are one, and so are both zeros. */
+/* key: of a float's bits, in the order of the numbers. NaNs are greater than these; merged, they are one, and so are both zeros.
+ * bits: of a key that is not merged. */
 #define KEY(NAME, U, INFINITE)                                   \
-    static inline U NAME(U b, int merge)                         \
+    static inline U key_##NAME(U b, int merge)                   \
     {                                                            \
         const U sign = (U)((U)1 << (8 * sizeof(U) - 1));         \
         if ((U)(b & ~sign) > (INFINITE)) {                       \
@@ -43,11 +44,72 @@ static void by_parts(npy_intp n, thn_range_fn fn, void *ctx)
             b = 0;                                               \
         }                                                        \
         return (U)(b & sign ? ~b : b | sign);                    \
+    }                                                            \
+    static inline U bits_##NAME(U key)                           \
+    {                                                            \
+        const U sign = (U)((U)1 << (8 * sizeof(U) - 1));         \
+        return (U)(key & sign ? key ^ sign : ~key);              \
     }
 
-KEY(key_f2, uint16_t, 0x7c00)
-KEY(key_f4, uint32_t, 0x7f800000u)
-KEY(key_f8, uint64_t, 0x7ff0000000000000u)
+KEY(f2, uint16_t, 0x7c00)
+KEY(f4, uint32_t, 0x7f800000u)
+KEY(f8, uint64_t, 0x7ff0000000000000u)
+
+#define SIGN_8 ((uint64_t)1 << 63)
+
+/* X(name, type of the bits, type of keys, key of bits v, bits of key v) */
+#define SMALL(X)                                                                             \
+    X(b1, uint8_t, uint32_t, v, v)                                                           \
+    X(u1, uint8_t, uint32_t, v, v)                                                           \
+    X(i1, uint8_t, uint32_t, v ^ 0x80, v ^ 0x80)                                             \
+    X(u2, uint16_t, uint32_t, v, v)                                                          \
+    X(i2, uint16_t, uint32_t, v ^ 0x8000, v ^ 0x8000)                                        \
+    X(u4, uint32_t, uint32_t, v, v)                                                          \
+    X(i4, uint32_t, uint32_t, v ^ 0x80000000u, v ^ 0x80000000u)                              \
+    X(f2, uint16_t, uint32_t, key_f2(v, merge), bits_f2((uint16_t)v))                        \
+    X(f4, uint32_t, uint32_t, key_f4(v, merge), bits_f4(v))
+#define LARGE(X)                                                                             \
+    X(u8, uint64_t, uint64_t, v, v)                                                          \
+    X(i8, uint64_t, uint64_t, v ^ SIGN_8, v ^ SIGN_8)                                        \
+    X(f8, uint64_t, uint64_t, key_f8(v, merge), bits_f8(v))
+
+#define TO_KEYS(S, T, K, KEY_OF_V, BITS_OF_V)                  \
+    case T_##S:                                                \
+        for (npy_intp i = 0; i < n; i++, p += stride) {        \
+            const T v = *(const T *)p;                         \
+            keys[i] = KEY_OF_V;                                \
+        }                                                      \
+        break;
+#define TO_ELEMENTS(S, T, K, KEY_OF_V, BITS_OF_V)              \
+    case T_##S:                                                \
+        for (npy_intp i = 0; i < n; i++, p += stride) {        \
+            const K v = ((const K *)keys)[i];                  \
+            *(T *)p = (T)(BITS_OF_V);                          \
+        }                                                      \
+        break;
+
+static void keys32(int kind, const char *p, npy_intp stride, npy_intp n, uint32_t *keys, int merge)
+{
+    switch (kind) {
+        SMALL(TO_KEYS)
+    }
+}
+
+static void keys64(int kind, const char *p, npy_intp stride, npy_intp n, uint64_t *keys, int merge)
+{
+    switch (kind) {
+        SMALL(TO_KEYS)
+        LARGE(TO_KEYS)
+    }
+}
+
+static void elements(int kind, char *p, npy_intp stride, npy_intp n, const void *keys)
+{
+    switch (kind) {
+        SMALL(TO_ELEMENTS)
+        LARGE(TO_ELEMENTS)
+    }
+}
 
 int thn_key_size(int typenum)
 {
@@ -55,77 +117,8 @@ int thn_key_size(int typenum)
     return t < 0 || t > T_f8 ? 0 : t == T_u8 || t == T_i8 || t == T_f8 ? 8 : 4;
 }
 
-#define EACH(T, EXPR)                                          \
-    for (npy_intp i = 0; i < n; i++, src += stride) {          \
-        const T v = *(const T *)src;                           \
-        keys[i] = (EXPR);                                      \
-    }                                                          \
-    return;
-
-#define SMALL_KEYS                                                  \
-    case T_b1:                                                      \
-    case T_u1: EACH(uint8_t, v)                                     \
-    case T_i1: EACH(int8_t, (uint8_t)((uint8_t)v ^ 0x80))           \
-    case T_u2: EACH(uint16_t, v)                                    \
-    case T_i2: EACH(int16_t, (uint16_t)((uint16_t)v ^ 0x8000))      \
-    case T_u4: EACH(uint32_t, v)                                    \
-    case T_i4: EACH(int32_t, (uint32_t)v ^ 0x80000000u)             \
-    case T_f2: EACH(uint16_t, key_f2(v, merge))                     \
-    case T_f4: EACH(uint32_t, key_f4(v, merge))
-
-static void keys32(int kind, const char *src, npy_intp stride, npy_intp n, uint32_t *keys, int merge)
-{
-    switch (kind) {
-        SMALL_KEYS
-    default: return;
-    }
-}
-
-static void keys64(int kind, const char *src, npy_intp stride, npy_intp n, uint64_t *keys, int merge)
-{
-    switch (kind) {
-        SMALL_KEYS
-    case T_u8: EACH(uint64_t, v)
-    case T_i8: EACH(int64_t, (uint64_t)v ^ ((uint64_t)1 << 63))
-    case T_f8: EACH(uint64_t, key_f8(v, merge))
-    default: return;
-    }
-}
-
-void thn_keys64(int typenum, const char *src, npy_intp stride, npy_intp n, uint64_t *keys)
-{
-    keys64(thn_type_index(typenum), src, stride, n, keys, 1);
-}
-
-#define BACK(T, K, EXPR)                                       \
-    for (npy_intp i = 0; i < n; i++, dst += stride) {          \
-        const K v = ((const K *)keys)[i];                      \
-        *(T *)dst = (T)(EXPR);                                 \
-    }                                                          \
-    return;
-
-static void unkeys(int kind, const void *keys, npy_intp n, char *dst, npy_intp stride)
-{
-    const uint64_t sign = (uint64_t)1 << 63;
-    switch (kind) {
-    case T_b1:
-    case T_u1: BACK(uint8_t, uint32_t, v)
-    case T_i1: BACK(uint8_t, uint32_t, v ^ 0x80)
-    case T_u2: BACK(uint16_t, uint32_t, v)
-    case T_i2: BACK(uint16_t, uint32_t, v ^ 0x8000)
-    case T_u4: BACK(uint32_t, uint32_t, v)
-    case T_i4: BACK(uint32_t, uint32_t, v ^ 0x80000000u)
-    case T_f2: BACK(uint16_t, uint32_t, v & 0x8000 ? v ^ 0x8000 : ~v)
-    case T_f4: BACK(uint32_t, uint32_t, v & 0x80000000u ? v ^ 0x80000000u : ~v)
-    case T_u8: BACK(uint64_t, uint64_t, v)
-    case T_i8: BACK(uint64_t, uint64_t, v ^ sign)
-    case T_f8: BACK(uint64_t, uint64_t, v & sign ? v ^ sign : ~v)
-    default: return;
-    }
-}
-
 typedef struct {
-    int typenum, merge, back; /* back: to elements */
+    int way, kind, size;
     char *elements;
     npy_intp stride;
     char *keys;
@@ -134,28 +127,22 @@ typedef struct {
 static int convert_some(void *ctx, npy_intp start, npy_intp stop)
 {
     const Converting *c = ctx;
-    const int size = thn_key_size(c->typenum), kind = thn_type_index(c->typenum);
-    char *elements = c->elements + start * c->stride;
-    void *keys = c->keys + start * size;
-    if (c->back) {
-        unkeys(kind, keys, stop - start, elements, c->stride);
-    } else if (size == 4) {
-        keys32(kind, elements, c->stride, stop - start, keys, c->merge);
+    char *p = c->elements + start * c->stride;
+    void *keys = c->keys + start * c->size;
+    if (c->way == THN_FROM_KEYS) {
+        elements(c->kind, p, c->stride, stop - start, keys);
+    } else if (c->size == 4) {
+        keys32(c->kind, p, c->stride, stop - start, keys, c->way != THN_TO_KEYS);
     } else {
-        keys64(kind, elements, c->stride, stop - start, keys, c->merge);
+        keys64(c->kind, p, c->stride, stop - start, keys, c->way != THN_TO_KEYS);
     }
     return 0;
 }
 
-void thn_keys(int typenum, const char *src, npy_intp stride, npy_intp n, void *keys, int merge)
+void thn_keys(int way, int typenum, const char *elements, npy_intp stride, npy_intp n, void *keys)
 {
-    Converting c = {typenum, merge, 0, (char *)src, stride, keys};
-    by_parts(n, convert_some, &c);
-}
-
-void thn_unkeys(int typenum, const void *keys, npy_intp n, char *dst, npy_intp stride)
-{
-    Converting c = {typenum, 0, 1, dst, stride, (char *)keys};
+    const int size = way == THN_TO_WIDE ? 8 : thn_key_size(typenum);
+    Converting c = {way, thn_type_index(typenum), size, (char *)elements, stride, keys};
     by_parts(n, convert_some, &c);
 }
 
@@ -293,16 +280,15 @@ DEFINE_RADIX(uint64_t)
 DEFINE_INSERTION(uint32_t)
 DEFINE_INSERTION(uint64_t)
 
-/* Number of low bits that hold all differences between the keys; -1: they are sorted already. */
-#define DEFINE_SPREAD(U, CLZ)                                                 \
-    typedef struct {                                                          \
-        const U *keys;                                                        \
-        U differ;                                                             \
-    } Spread_##U;                                                             \
-                                                                              \
-    static int spread_part_##U(void *ctx, npy_intp start, npy_intp stop)      \
+typedef struct {
+    const void *keys;
+    uint64_t differ; /* bits in which any of them does */
+} Spread;
+
+#define DEFINE_SPREAD(U)                                                      \
+    static int spread_##U(void *ctx, npy_intp start, npy_intp stop)           \
     {                                                                         \
-        Spread_##U *s = ctx;                                                  \
+        Spread *s = ctx;                                                      \
         const U *keys = s->keys, first = keys[0];                             \
         U differ = 0;                                                         \
         int fall = 0;                                                         \
@@ -312,26 +298,17 @@ DEFINE_INSERTION(uint64_t)
         }                                                                     \
         __atomic_fetch_or(&s->differ, differ, __ATOMIC_RELAXED);              \
         return -fall;                                                         \
-    }                                                                         \
-                                                                              \
-    static int spread_##U(const U *keys, npy_intp n)                          \
-    {                                                                         \
-        Spread_##U s = {keys, 0};                                             \
-        const int fall = thn_parallel_ranges(n, part_length(n), spread_part_##U, &s); \
-        return !fall ? -1 : (int)sizeof(U) * 8 - CLZ(s.differ);               \
     }
 
-DEFINE_SPREAD(uint32_t, __builtin_clz)
-DEFINE_SPREAD(uint64_t, __builtin_clzll)
+DEFINE_SPREAD(uint32_t)
+DEFINE_SPREAD(uint64_t)
 
-uint32_t *thn_sort_u32(uint32_t *keys, uint32_t *spare, npy_intp n)
+/* Number of low bits that hold all differences between the keys; -1: they are sorted already. */
+static int bits_of(int size, const void *keys, npy_intp n)
 {
-    if (n <= FEW) {
-        insertion_uint32_t(keys, n);
-        return keys;
-    }
-    int bits = spread_uint32_t(keys, n);
-    return bits < 0 ? keys : radix_uint32_t(keys, spare, n, 0, bits);
+    Spread s = {keys, 0};
+    const int fall = thn_parallel_ranges(n, part_length(n), size == 4 ? spread_uint32_t : spread_uint64_t, &s);
+    return fall ? 64 - __builtin_clzll(s.differ) : -1;
 }
 
 /* ---- where the upper bits are equal, by the bits below `low` */
@@ -410,17 +387,16 @@ static void settle(const uint64_t *keys, uint64_t *a, uint64_t *b, npy_intp n, i
     thn_parallel(t.parts, ties_task, &t);
 }
 
-uint64_t *thn_sort_u64(uint64_t *keys, uint64_t *spare, npy_intp n)
+void *thn_sort(int size, void *keys, void *spare, npy_intp n)
 {
     if (n <= FEW) {
-        insertion_uint64_t(keys, n);
+        size == 4 ? insertion_uint32_t(keys, n) : insertion_uint64_t(keys, n);
         return keys;
     }
-    int bits = spread_uint64_t(keys, n);
-    if (bits < 0) {
-        return keys;
+    const int bits = bits_of(size, keys, n), low = bits > 32 ? bits - 32 : 0;
+    if (bits < 0 || size == 4) {
+        return bits < 0 ? keys : radix_uint32_t(keys, spare, n, 0, bits);
     }
-    const int low = bits > 32 ? bits - 32 : 0;
     uint64_t *a = radix_uint64_t(keys, spare, n, low, bits - low);
     settle(NULL, a, a == keys ? spare : keys, n, low);
     return a;
@@ -452,29 +428,16 @@ static int pair_some(void *ctx, npy_intp start, npy_intp stop)
     return 0;
 }
 
-uint64_t *thn_argsort_u32(const uint32_t *keys, npy_intp n, uint64_t *a, uint64_t *b)
+uint64_t *thn_argsort(int size, const void *keys, npy_intp n, uint64_t *a, uint64_t *b)
 {
-    Positions p = {.keys = keys, .size = 4, .a = a};
-    by_parts(n, pair_some, &p);
-    if (n <= FEW) {
-        insertion_uint64_t(a, n);
-        return a;
-    }
-    int bits = spread_uint32_t(keys, n);
-    return bits < 0 ? a : radix_uint64_t(a, b, n, 32, bits);
-}
-
-uint64_t *thn_argsort_u64(const uint64_t *keys, npy_intp n, uint64_t *a, uint64_t *b)
-{
-    int bits = n > 1 ? spread_uint64_t(keys, n) : -1;
+    const int bits = size == 4 && n <= FEW ? 32 : bits_of(size, keys, n), low = bits > 32 ? bits - 32 : 0;
     if (bits < 0) {
         for (npy_intp i = 0; i < n; i++) {
             a[i] = (uint64_t)i;
         }
         return a;
     }
-    const int low = bits > 32 ? bits - 32 : 0;
-    Positions p = {.keys = keys, .size = 8, .low = low, .a = a};
+    Positions p = {.keys = keys, .size = size, .low = low, .a = a};
     by_parts(n, pair_some, &p);
     if (n <= FEW) {
         insertion_uint64_t(a, n);

@@ -6,19 +6,15 @@
 
 /* Bytes of a dtype's keys: 4 or 8; 0: no keys (complex numbers have two, see thn_complex_keys). */
 int thn_key_size(int typenum);
-/* The keys of n elements, as uint32_t or uint64_t. `merge`: equal elements get equal keys (both zeros, all NaNs). */
-void thn_keys(int typenum, const char *src, npy_intp stride, npy_intp n, void *keys, int merge);
-/* The same, widened to 64 bits. */
-void thn_keys64(int typenum, const char *src, npy_intp stride, npy_intp n, uint64_t *keys);
-/* Elements from keys made without `merge`. */
-void thn_unkeys(int typenum, const void *keys, npy_intp n, char *dst, npy_intp stride);
-/* Sorts n keys; the result is in `keys` or `spare`: returns which. */
-uint32_t *thn_sort_u32(uint32_t *keys, uint32_t *spare, npy_intp n);
-uint64_t *thn_sort_u64(uint64_t *keys, uint64_t *spare, npy_intp n);
+/* Makes keys of n elements; merged: equal elements (both zeros, all NaNs) get equal keys; wide: the same, all of 8 bytes. Or elements of
+ * keys that are not merged. */
+enum { THN_TO_KEYS, THN_TO_MERGED, THN_TO_WIDE, THN_FROM_KEYS };
+void thn_keys(int way, int typenum, const char *elements, npy_intp stride, npy_intp n, void *keys);
+/* Sorts n keys of 4 or 8 bytes; the result is in `keys` or `spare`: returns which. */
+void *thn_sort(int size, void *keys, void *spare, npy_intp n);
 /* Positions that sort the keys, stable: position i is the low half of result[i]. `a` and `b` have n entries each; the result
  * is one of them. n < 2**32. */
-uint64_t *thn_argsort_u32(const uint32_t *keys, npy_intp n, uint64_t *a, uint64_t *b);
-uint64_t *thn_argsort_u64(const uint64_t *keys, npy_intp n, uint64_t *a, uint64_t *b);
+uint64_t *thn_argsort(int size, const void *keys, npy_intp n, uint64_t *a, uint64_t *b);
 /* The low halves as int64, `step` bytes apart. */
 void thn_put_positions(const uint64_t *order, npy_intp n, char *out, npy_intp step);
 /* The count-th smallest key (count >= 1); `a` has n entries. */
