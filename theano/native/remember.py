@@ -11,7 +11,7 @@ from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.memo import Bounded
 from theano.misc import file_cache
 from theano.native.program import is_tensor_like
-from theano.native.stored import Stored
+from theano.native.target.cpu.form import Stored
 from theano.native.target.cpu.machine import form
 
 LARGEST = 1_000_000

@@ -18,32 +18,8 @@ from theano.gof.graph import Apply, Variable
 from theano.gof.link import Container, map_storage
 from theano.misc import file_cache
 from theano.native.target.cpu import libraries
-from theano.native.target.cpu.form import Form, Step
+from theano.native.target.cpu.form import Form, Step, Stored
 from theano.native.thunk import NativeThunk, Snapshot, Source, restore
-
-
-class Stored(NamedTuple):
-    """What is kept of a function; all of it is data, so that equal ones have equal bytes.
-
-    Parameters
-    ----------
-    program
-        Its program.
-    kernels
-        What its kernels are made from.
-    arrays
-        Of each input whether it is an array.
-    places
-        Of each output the input whose storage it has, else None.
-    computed
-        Of each output whether a node makes it.
-    """
-
-    program: Form
-    kernels: tuple[libraries.Form, ...]
-    arrays: tuple[bool, ...]
-    places: tuple[int | None, ...]
-    computed: tuple[bool, ...]
 
 
 def recall(key: str) -> Recalled | None:

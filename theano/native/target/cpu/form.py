@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from theano.native.fastcall import _runtime
+from theano.native.target.cpu import libraries
 from theano.native.threads import thread_count
 
 
@@ -96,3 +97,27 @@ class Form(NamedTuple):
             serialise=self.serialise,
             end=self.end,
         )
+
+
+class Stored(NamedTuple):
+    """What is kept of a function; all of it is data, so that equal ones have equal bytes.
+
+    Parameters
+    ----------
+    program
+        Its program.
+    kernels
+        What its kernels are made from.
+    arrays
+        Of each input whether it is an array.
+    places
+        Of each output the input whose storage it has, else None.
+    computed
+        Of each output whether a node makes it.
+    """
+
+    program: Form
+    kernels: tuple[libraries.Form, ...]
+    arrays: tuple[bool, ...]
+    places: tuple[int | None, ...]
+    computed: tuple[bool, ...]
