@@ -21,18 +21,57 @@ void thn_conv_prefer(const ThnConvAlgorithm *a)
     preferred = a;
 }
 
+/* ---- zeros */
+
+typedef struct {
+    int nd;
+    npy_intp item, dims[2 + 2 * THN_CONV_DIMS], strides[2 + 2 * THN_CONV_DIMS];
+    char *data;
+} Zeros;
+
+static void clear(const Zeros *z, int dim, char *data)
+{
+    const npy_intp n = z->dims[dim], step = z->strides[dim];
+    const int last = dim == z->nd - 1;
+    if (last && step == z->item) {
+        memset(data, 0, (size_t)(n * step));
+        return;
+    }
+    for (npy_intp i = 0; i < n; i++, data += step) {
+        if (last) {
+            memset(data, 0, (size_t)z->item);
+        } else {
+            clear(z, dim + 1, data);
+        }
+    }
+}
+
+static int clear_some(void *ctx, npy_intp i, npy_intp end)
+{
+    const Zeros *z = ctx;
+    for (; i < end; i++) {
+        clear(z, 2, z->data + i / z->dims[1] * z->strides[0] + i % z->dims[1] * z->strides[1]);
+    }
+    return 0;
+}
+
 void thn_conv_clear(const ThnConv *c)
 {
     const int weights = c->direction == THN_CONV_WEIGHTS, forward = c->direction == THN_CONV_FORWARD;
-    const npy_intp *n = forward ? c->top : weights ? c->kernel : c->image;
-    const npy_intp *s = forward ? c->top_strides : weights ? c->filter_strides : c->image_strides, *place = c->place_strides;
-    const npy_intp made = forward ? c->filters : c->channels;
-    const npy_intp dims[8] = {weights ? c->groups * c->filters : c->batch, weights ? made : c->groups * made, n[0], n[1], n[2],
-                              c->top[0], c->top[1], c->top[2]};
-    const npy_intp strides[8] = {s[0], s[1], s[2], s[3], s[4], place[0], place[1], place[2]}, none[8] = {0};
-    static const double zero = 0;
-    thn_copy_strided(weights && c->unshared ? 8 : 5, dims, forward ? c->at.top : weights ? c->at.filters : c->at.images, strides,
-                     (const char *)&zero, none, c->item);
+    const npy_intp *lengths = forward ? c->top : weights ? c->kernel : c->image;
+    const npy_intp *steps = forward ? c->top_strides : weights ? c->filter_strides : c->image_strides;
+    Zeros z = {.nd = weights ? 8 : 5, .item = c->item, .data = forward ? c->at.top : weights ? c->at.filters : c->at.images,
+               .dims = {weights ? c->groups * c->filters : c->batch,
+                        weights ? c->channels : c->groups * (forward ? c->filters : c->channels)},
+               .strides = {steps[0], steps[1]}};
+    for (int i = 0; i < THN_CONV_DIMS; i++) {
+        z.dims[2 + i] = lengths[i];
+        z.strides[2 + i] = steps[2 + i];
+        z.dims[5 + i] = c->unshared ? c->top[i] : 1;
+        z.strides[5 + i] = c->place_strides[i];
+    }
+    const npy_intp planes = z.dims[0] * z.dims[1];
+    thn_parallel_ranges(planes, thn_share((double)(planes * thn_conv_size(lengths) * c->item) * 0.1, planes), clear_some, &z);
 }
 
 /* ---- phases */
