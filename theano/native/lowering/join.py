@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
-from theano.gof.graph import Apply, Constant
+from theano.gof.graph import Apply, Constant, Variable
 from theano.native import instructions as vm
 from theano.native.program import CannotLower, ProgramBuilder, lowers
 from theano.tensor.basic import Join, Split
+
+
+def _given_axis(builder: ProgramBuilder, axis: Variable, ndim: int) -> tuple[int | None, list[int]]:
+    """The field `axis` of an instruction, and the cell of the input that it has if that is None."""
+    return (int(axis.data) % ndim, []) if isinstance(axis, Constant) else (None, [builder.cell(axis)])
 
 
 @lowers(Join)
@@ -16,18 +21,13 @@ def lower_join(builder: ProgramBuilder, node: Apply) -> None:
     axis, *arrays = node.inputs
     out = node.outputs[0]
     cells = [builder.converted(array, out.type.dtype) for array in arrays]
-    if isinstance(axis, Constant):
-        builder.emit(vm.Join(int(axis.data) % out.type.ndim), cells, [builder.cell(out)])
-    else:
-        builder.emit(vm.Join(None), [builder.cell(axis), *cells], [builder.cell(out)])
+    where, given = _given_axis(builder, axis, out.type.ndim)
+    builder.emit(vm.Join(where), [*given, *cells], [builder.cell(out)])
 
 
 @lowers(Split)
 def lower_split(builder: ProgramBuilder, node: Apply) -> None:
     x, axis, sizes = node.inputs
     outs = [builder.cell(v) for v in node.outputs]
-    if isinstance(axis, Constant):
-        ins, where = [x, sizes], int(axis.data) % x.type.ndim
-    else:
-        ins, where = [x, axis, sizes], None
-    builder.emit(vm.Split(where), map(builder.cell, ins), outs)
+    where, given = _given_axis(builder, axis, x.type.ndim)
+    builder.emit(vm.Split(where), [builder.cell(x), *given, builder.cell(sizes)], outs)

@@ -348,9 +348,7 @@ static void run_part(Run *r, npy_intp p0, npy_intp p1, npy_intp c0, npy_intp c1,
     memcpy(ptr, r->start, sizeof *ptr * (size_t)r->walking);
     thn_seek(&r->walk, r->walk.n, p0, r->walking, ptr, at);
     for (npy_intp t = p0, n; t < p1 && !r->failed; t += n) {
-        n = thn_left(&r->walk, r->walk.n, at);
-        n = n < most ? n : most;
-        n = n < p1 - t ? n : p1 - t;
+        n = thn_least(thn_left(&r->walk, r->walk.n, at), thn_least(most, p1 - t));
         (r->by_row ? run_rows : run_tile)(r, &w, ptr, t, n, c0, c1 - c0);
         thn_skip(&r->walk, r->walk.n, n, r->walking, ptr, at);
     }

@@ -19,17 +19,16 @@ typedef struct {
     int argsort;
 } Rows;
 
-static int rows_check(ThnProgram *p, ThnInstr *ins)
+/* The axis is the first field of all that sort. */
+static int rows_check(ThnProgram *Py_UNUSED(p), ThnInstr *ins)
 {
-    (void)p; /* the first field of all that sort */
     return thn_fits(ins, *(const int *)ins->data != THN_NO_AXIS || ins->nin == 2);
 }
 
 static int row_axis(ThnFrame *f, const ThnInstr *ins)
 {
-    const int given = *(const int *)ins->data; /* the first field of all that sort */
-    int ndim = THN_IN(f, ins, 0)->ndim;
-    int64_t axis = given == THN_NO_AXIS ? thn_scalar_int(THN_IN(f, ins, 1)) : given;
+    const int given = *(const int *)ins->data, ndim = THN_IN(f, ins, 0)->ndim;
+    const int64_t axis = given == THN_NO_AXIS ? thn_scalar_int(THN_IN(f, ins, 1)) : given;
     THN_FAIL_IF(f, axis < -ndim || axis >= ndim, PyExc_ValueError, "axis %lld is out of bounds for array of dimension %d", (long long)axis,
                 ndim);
     return (int)(axis < 0 ? axis + ndim : axis);
