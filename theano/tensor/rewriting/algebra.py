@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import is_
 from typing import Any
 
 import numpy as np
@@ -245,58 +244,19 @@ local_sqr_abs = rewrite(
 )
 
 
-def terms_of(total: Any) -> list[Any]:
-    """The terms of a sum or difference; what is neither is one by itself."""
-    return list(total.owner.inputs) if is_elemwise(total.owner, T.add, T.sub) else [total]
-
-
-def denominator_of(term: Any) -> list[Any]:
-    """The factors that a term, or its negative, is divided by; none if something else needs the quotient."""
-    x = argument_of(term, T.neg)
-    quotient = term if x is None else x
-    if not is_elemwise(quotient.owner, T.true_div) or any(len(getattr(v, "clients", ())) > 1 for v in (term, quotient)):
-        return []
-    below = quotient.owner.inputs[1]
-    return list(below.owner.inputs) if is_elemwise(below.owner, T.mul) else [below]
-
-
-def _without_divisor(term: Any, k: int) -> Any:
-    """A term with all factors of its denominator but this one."""
-    x = argument_of(term, T.neg)
-    if x is not None:
-        return T.neg(_without_divisor(x, k))
-    rest = denominator_of(term)
-    del rest[k]
-    top = term.owner.inputs[0]
-    return T.true_div(top, product_of(rest)) if rest else top
-
-
-def distributed(total: Any, factors: list[Any], same: Any, pays: Any) -> Any:
-    """The product of a sum with factors that cancel in it and others, None if none does.
-
-    ``same(a, b)`` says whether a factor and a divisor cancel, ``pays(n, k)`` whether it is worth it where they do in `n` terms
-    of `k`.
-    """
-    terms = terms_of(total)
-    # What each term is multiplied with besides.
-    times: list[list[Any]] = [[] for _ in terms]
-    others = []
-    for factor in factors:
-        fits = factor.type == total.type or (factor.type.dtype == total.type.dtype and all(factor.type.broadcastable))
-        found = [next((k for k, v in enumerate(denominator_of(t)) if fits and same(v, factor)), None) for t in terms]
-        cancelled = len(terms) - found.count(None)
-        if not cancelled or not pays(cancelled, len(terms)):
-            others.append(factor)
-            continue
-        for t, k in enumerate(found):
-            if k is None:
-                times[t].append(factor)
-            else:
-                terms[t] = _without_divisor(terms[t], k)
-    if len(others) == len(factors):
+def _terms_over(v: Any, factor: Any) -> Any:
+    """What is left of the term `v` when the division by `factor` is taken out of it; None if there is none."""
+    node = v.owner
+    if node is None or node.op != T.true_div or len(getattr(v, "clients", ())) > 1:
         return None
-    products = [product_of([t, *by]) for t, by in zip(terms, times, strict=True)]
-    return product_of([total.owner.op(*products) if len(products) > 1 else products[0], *others])
+    num, denum = node.inputs
+    if denum is factor:
+        return num
+    rest = list(denum.owner.inputs) if is_elemwise(denum.owner, T.mul) else []
+    if factor not in rest:
+        return None
+    rest.remove(factor)
+    return T.true_div(num, product_of(rest))
 
 
 @rewrites([T.mul], "canonicalize stabilize", among_inputs=[T.add, T.sub], needs=[T.true_div])
@@ -310,11 +270,42 @@ def local_greedy_distributor(node: Any) -> Any:
         if summed is None or summed.op not in (T.add, T.sub) or len(total.clients) != 1:
             continue
         if any(t.owner is not None and t.owner.op == T.true_div for t in summed.inputs) and is_inexact(node.outputs[0]):
-            factors = node.inputs[:k] + node.inputs[k + 1 :]
-            new = distributed(total, factors, is_, lambda n, k: k - n < 1 + 2 * n)
+            new = _distributed(total, node.inputs[:k] + node.inputs[k + 1 :])
             if new is not None:
                 return replacement(node, new)
     return False
+
+
+def _distributed(total: Any, factors: list[Any]) -> Any:
+    """The product of a sum with factors that cancel in it and others, None if none does."""
+    terms = list(total.owner.inputs)
+    # What each term is multiplied with besides.
+    times: list[list[Any]] = [[] for _ in terms]
+    others = []
+    for factor in factors:
+        cancelled = _cancelled(terms, factor, total)
+        if cancelled is None:
+            others.append(factor)
+            continue
+        for t, left in enumerate(cancelled):
+            if left is None:
+                times[t].append(factor)
+            else:
+                terms[t] = left
+    if len(others) == len(factors):
+        return None
+    return product_of([total.owner.op(*[product_of([t, *by]) for t, by in zip(terms, times, strict=True)]), *others])
+
+
+def _cancelled(terms: list[Any], factor: Any, total: Any) -> list[Any] | None:
+    """What `factor` leaves of each term, None of those that are not divided by it; None if too few are."""
+    if factor.type.broadcastable != total.type.broadcastable and not all(factor.type.broadcastable):
+        return None
+    if factor.type.dtype != total.type.dtype or as_scalar_constant(factor) is not None:
+        return None
+    cancelled = [_terms_over(t, factor) for t in terms]
+    gained = sum(c is not None for c in cancelled)
+    return cancelled if gained and len(terms) - gained < 1 + 2 * gained else None
 
 
 local_useless_maximum = rewrite(

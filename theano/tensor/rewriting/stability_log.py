@@ -216,7 +216,9 @@ def _log_of_sum(node: Any, weighted: bool) -> Any:
     """The logarithm of a sum along axes of exponentials, that have weights or have none; None of anything else."""
     total, order = _sum_of(node.inputs[0])
     found = None if total is None else weighted_exponential(total.inputs[0])
-    if found is None or bool(found[1] or found[2]) != weighted or found[0].type.dtype != node.outputs[0].type.dtype:
+    if found is None or bool(found[1] or found[2]) != weighted:
+        return None
+    if weighted and found[0].type.dtype != node.outputs[0].type.dtype:
         return None
     if _less_its_max(found[0]):
         return None
