@@ -54,16 +54,12 @@ class Term:
         return quotient([*constants, *self.top], self.bottom, dtype)
 
 
-def _for_one_node(v: Any) -> bool:
-    return len({client for client, _ in v.clients}) == 1
-
-
 def _term(v: Any) -> Term | None:
     """`v` as a product. What other expressions need too is not taken apart."""
     inner: list[Any] = []
 
     def is_private(part: Any) -> bool:
-        private = part.type.dtype == v.type.dtype and (len(part.clients) < 2 or _for_one_node(part))
+        private = part.type.dtype == v.type.dtype and len({client for client, _ in part.clients}) <= 1
         if private:
             inner.append(part.owner)
         return private
@@ -76,10 +72,6 @@ def _term(v: Any) -> Term | None:
 _PRODUCTS = (T.mul, T.sqr, T.neg, T.true_div, T.inv)
 _PRODUCT_CLASSES = frozenset(type(op.scalar_op) for op in _PRODUCTS)
 _MUL = type(T.mul.scalar_op)
-
-
-def _only_in(v: Any, nodes: list[Any]) -> bool:
-    return all(any(client is node for node in nodes) for client, _ in v.clients)
 
 
 def _factors_beside(node: Any) -> list[Any]:
@@ -112,7 +104,7 @@ def _complement(node: Any, a: Term, b: Term, dtype: str) -> Term | None:
     own, rest, _ = found
     ratio = b.factor / a.factor
     nodes = [node, *a.inner, *b.inner, *_factors_beside(node)]
-    if own or not rest or not all(_only_in(v, nodes) for v in rest):
+    if own or not rest or any(client not in nodes for v in rest for client, _ in v.clients):
         return None
     f = rest[0]
     s, t = argument_of(f, sigmoid, dtype), argument_of(f, T.tanh, dtype)
