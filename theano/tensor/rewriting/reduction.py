@@ -27,11 +27,6 @@ def _axes(op: Any, ndim: int) -> tuple[int, ...]:
     return tuple(sorted(int(a) % ndim if ndim else 0 for a in axis))
 
 
-def _with_axis(op: Any, axis: Any) -> Any:
-    """`op` over other axes."""
-    return changed(op, axis=axis)
-
-
 @replaces(
     [applies((Sum, Prod))(called("y", P.mul(rest))), applies(Sum)(called("y", P.neg(rest)))],
     "canonicalize:local_sum_mul_by_scalar specialize:local_sum_mul_by_scalar",
@@ -86,7 +81,7 @@ local_sum_prod_all_to_none = rewrite(
     *[
         rule(
             applies(kind, "reduction", kind((0,)), lambda op: op.axis is not None)(x),
-            Made("reduction(x) over no axis in particular", lambda out, x: _with_axis(out.owner.op, None)(x)),
+            Made("reduction(x) over no axis in particular", lambda out, x: changed(out.owner.op, axis=None)(x)),
             where=("it is over all axes", lambda out, x: out.type.ndim == 0 < x.type.ndim),
         )
         for kind in (Sum, Prod)
@@ -109,7 +104,7 @@ def local_op_of_op(out: Any, x: Any, y: Any) -> Any:
     first = _axes(inner, ndim)
     kept = [a for a in range(ndim) if a not in first]
     axis = tuple(sorted((*first, *[kept[a] for a in _axes(op, y.type.ndim)])))
-    return _with_axis(inner, None if len(axis) == ndim else axis)(x)
+    return changed(inner, axis=None if len(axis) == ndim else axis)(x)
 
 
 def _is_over_none(out: Any, x: Any) -> bool:
@@ -136,17 +131,10 @@ def local_reduce_broadcastable(out: Any, x: Any) -> Any:
         return None
     rest = [a for a in range(x.type.ndim) if a not in cut]
     left = tuple(rest.index(a) for a in axes if a not in cut)
-    return _with_axis(op, left)(x.dimshuffle(*rest)) if left else x.dimshuffle(*rest)
+    return changed(op, axis=left)(x.dimshuffle(*rest)) if left else x.dimshuffle(*rest)
 
 
-_BINARY = {
-    scal.add: T.add,
-    scal.mul: T.mul,
-    scal.maximum: T.maximum,
-    scal.minimum: T.minimum,
-    scal.and_: T.and_,
-    scal.or_: T.or_,
-}
+_BINARY = {op.scalar_op: op for op in (T.add, T.mul, T.maximum, T.minimum, T.and_, T.or_)}
 
 
 @replaces(applies(_REDUCTIONS)(called("y", _JOIN(c, rest))), "canonicalize uncanonicalize")
@@ -271,8 +259,8 @@ def local_reduce_of_dimshuffle(out: Any, x: Any, y: Any) -> Any:
     if x.type.ndim == 0 or any(x.type.broadcastable):
         return None
     if len(axes) == y.type.ndim:
-        return _with_axis(out.owner.op, None)(x)
+        return changed(out.owner.op, axis=None)(x)
     kept = [o for a, o in enumerate(order) if a not in axes]
     if "x" in order or kept != sorted(kept):
         return None
-    return _with_axis(out.owner.op, tuple(sorted(order[a] for a in axes)))(x)
+    return changed(out.owner.op, axis=tuple(sorted(order[a] for a in axes)))(x)

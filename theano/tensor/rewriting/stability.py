@@ -10,19 +10,20 @@ from theano.scalar import compound
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise, MaxOrMinusInfinity, Sum
 from theano.tensor.rewriting.rules import Made, P, c, d, number, once, rest, rewrite, rule, x
-from theano.tensor.rewriting.terms import argument_of, as_scalar_constant, is_elemwise, nodes_below, same_dtype, signed
+from theano.tensor.rewriting.terms import argument_of, as_scalar_constant, is_elemwise, nodes_below, same_dtype, signed, sum_of
 
 log_cosh = Elemwise(compound.log_cosh, name="log_cosh")
 
 
 LOG_2 = number(np.log(2), "log(2)")
 
+
 def _has_no_constant(rest: tuple) -> bool:
     return bool(rest) and all(as_scalar_constant(v) is None for v in rest)
 
 
 def _log1p_of_sum(out: Any, rest: tuple) -> Any:
-    return T.log1p(same_dtype(T.add(*rest) if len(rest) > 1 else rest[0], out.owner.inputs[0]))
+    return T.log1p(same_dtype(sum_of(rest), out.owner.inputs[0]))
 
 
 NO_CONSTANT = ("`x` is no constant", lambda x: as_scalar_constant(x) is None)

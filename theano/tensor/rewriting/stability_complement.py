@@ -19,11 +19,14 @@ from theano.tensor.rewriting.stability_log import LOG_1_MINUS_EXP, LOG_EXPM1, SI
 from theano.tensor.rewriting.terms import (
     argument_of,
     as_scalar_constant,
+    compared,
     is_elemwise,
+    opened,
     quotient,
     replacement,
     same_expression,
     scaled,
+    split_constants,
 )
 
 sigmoid_slope = Elemwise(compound.sigmoid_slope, name="sigmoid_slope")
@@ -43,12 +46,7 @@ class Term:
 
     def times(self, factor: float, *more: Any) -> Term:
         """This term with further factors; what is above and below the line goes."""
-        top, bottom = [*self.top, *more], list(self.bottom)
-        for v in list(bottom):
-            k = _position(v, top)
-            if k is not None:
-                del top[k]
-                del bottom[_position(v, bottom)]
+        bottom, top, _ = compared(self.bottom, [*self.top, *more])
         return Term(self.factor * factor, top, bottom, self.inner)
 
     def built(self, dtype: str) -> Any:
@@ -56,57 +54,24 @@ class Term:
         return quotient([*constants, *self.top], self.bottom, dtype)
 
 
-def _position(v: Any, among: list[Any]) -> int | None:
-    for k, other in enumerate(among):
-        if other is v or (v.owner is not None and other.owner is not None and same_expression(v, other)):
-            return k
-    return None
-
-
-def _for_one_node(v: Any) -> bool:
-    return len({client for client, _ in v.clients}) == 1
-
-
 def _term(v: Any) -> Term | None:
     """`v` as a product. What other expressions need too is not taken apart."""
-    dtype = v.type.dtype
-    term, todo = Term(1.0, [], [], []), [(v, True)]
-    while todo:
-        v, above = todo.pop()
-        node = v.owner
-        kind = type(node.op.scalar_op) if node is not None and type(node.op) is Elemwise else None
-        constant = as_scalar_constant(v) if kind is None else None
-        if constant is not None:
-            if not constant or not np.isfinite(constant):
-                return None
-            term.factor = term.factor * float(constant) if above else term.factor / float(constant)
-            continue
-        clients = v.clients
-        if kind not in _PRODUCT_CLASSES or v.type.dtype != dtype or (len(clients) > 1 and not _for_one_node(v)):
-            (term.top if above else term.bottom).append(v)
-            if len(term.top) + len(term.bottom) > _FACTORS:
-                return None
-            continue
-        term.inner.append(node)
-        inputs = node.inputs
-        if kind is _NEG:
-            term.factor = -term.factor
-        if kind is _TRUE_DIV:
-            todo += [(inputs[1], not above), (inputs[0], above)]
-        elif kind is _INV:
-            todo.append((inputs[0], not above))
-        else:
-            todo += [(i, above) for i in reversed(inputs)] * (2 if kind is _SQR else 1)
-    return term
+    inner: list[Any] = []
+
+    def is_private(part: Any) -> bool:
+        private = part.type.dtype == v.type.dtype and len({client for client, _ in part.clients}) <= 1
+        if private:
+            inner.append(part.owner)
+        return private
+
+    (above, top), (below, bottom) = (split_constants(side, repeated=True) for side in opened(v, fits=is_private))
+    factor = above / below if below else 0
+    return Term(factor, top, bottom, inner) if factor and np.isfinite(factor) and len(top) + len(bottom) <= _FACTORS else None
 
 
 _PRODUCTS = (T.mul, T.sqr, T.neg, T.true_div, T.inv)
 _PRODUCT_CLASSES = frozenset(type(op.scalar_op) for op in _PRODUCTS)
-_MUL, _SQR, _NEG, _TRUE_DIV, _INV = (type(op.scalar_op) for op in _PRODUCTS)
-
-
-def _only_in(v: Any, nodes: list[Any]) -> bool:
-    return all(any(client is node for node in nodes) for client, _ in v.clients)
+_MUL = type(T.mul.scalar_op)
 
 
 def _factors_beside(node: Any) -> list[Any]:
@@ -120,15 +85,8 @@ def _factors_beside(node: Any) -> list[Any]:
 
 def _compared(a: Term, b: Term) -> tuple[list[Any], list[Any], list[Any]] | None:
     """The factors that only `a` has, those that only `b` has, and those of both; None if what is below the line differs."""
-    if len(a.bottom) != len(b.bottom) or any(_position(v, b.bottom) is None for v in a.bottom):
-        return None
-    own, rest, common = [], list(b.top), []
-    for v in a.top:
-        k = _position(v, rest)
-        (own if k is None else common).append(v)
-        if k is not None:
-            del rest[k]
-    return own, rest, common
+    below, under, _ = compared(a.bottom, b.bottom)
+    return None if below or under else compared(a.top, b.top)
 
 
 def _cancel(node: Any, a: Term, b: Term, dtype: str) -> Term | None:
@@ -146,7 +104,7 @@ def _complement(node: Any, a: Term, b: Term, dtype: str) -> Term | None:
     own, rest, _ = found
     ratio = b.factor / a.factor
     nodes = [node, *a.inner, *b.inner, *_factors_beside(node)]
-    if own or not rest or not all(_only_in(v, nodes) for v in rest):
+    if own or not rest or any(client not in nodes for v in rest for client, _ in v.clients):
         return None
     f = rest[0]
     s, t = argument_of(f, sigmoid, dtype), argument_of(f, T.tanh, dtype)

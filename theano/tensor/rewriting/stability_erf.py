@@ -109,12 +109,7 @@ def local_erfc_rate_less_x(node: Any) -> Any:
 
 def _less(factors: list[Any], taken: list[Any]) -> list[Any]:
     """`factors` without those in `taken`, each as often as it is there."""
-    factors, keys = list(factors), [_identity(f) for f in factors]
-    for key in map(_identity, taken):
-        if key in keys:
-            k = keys.index(key)
-            del factors[k], keys[k]
-    return factors
+    return _terms.compared(taken, factors, lambda a, b: _identity(a) == _identity(b))[1]
 
 
 def _identity(v: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from theano.tensor.nnet.rewriting import _along, _summed_axes, _unshifted
 from theano.tensor.nnet.softmax import LogSoftmaxGrad, SoftmaxGrad, is_softmax, logsoftmax_grad, softmax_grad, softmax_op
 from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.stability import _sum_of
-from theano.tensor.rewriting.terms import argument_of, is_elemwise, is_made_by, opened, quotient, repeated_constant, replacement
+from theano.tensor.rewriting.terms import argument_of, is_elemwise, is_made_by, opened, quotient, replacement, split_constants
 
 _Fraction = tuple[list[Any], list[Any]]
 
@@ -42,17 +43,10 @@ def _without(factors: list[Any], v: Any) -> list[Any] | None:
 
 def _split(parts: _Fraction) -> tuple[float, list[Any]]:
     """The constant factor of a fraction, and its other factors in an order of their own, without those that cancel."""
-    value, counts = 1.0, {}
-    for side, factors in ((1, parts[0]), (-1, parts[1])):
-        for f in factors:
-            constant = repeated_constant(f)
-            if constant is not None:
-                c = float(constant)
-                value = value * c if side > 0 else value / c if c else np.nan
-            else:
-                f = _bare(f)
-                counts[f] = counts.get(f, 0) + side
-    return value, sorted((id(f), n) for f, n in counts.items() if n)
+    (above, top), (below, bottom) = (split_constants(side, repeated=True) for side in parts)
+    counts = Counter(map(_bare, top))
+    counts.subtract(map(_bare, bottom))
+    return above / below if below else np.nan, sorted((id(f), n) for f, n in counts.items() if n)
 
 
 def _same(a: _Fraction, b: _Fraction, sign: float) -> bool:

@@ -8,10 +8,10 @@ from theano.gof.opt import copy_stack_trace
 from theano.tensor import basic as T
 from theano.tensor.elemwise import All, CAReduce, DimShuffle, Prod, Sum
 from theano.tensor.elemwise import Any as Any_
-from theano.tensor.rewriting.reduction import _axes, _with_axis
+from theano.tensor.rewriting.reduction import _axes
 from theano.tensor.rewriting.rules import applies, c, called, once, replaces, rest, x
 from theano.tensor.rewriting.subtensor import _INDEX, _SUBTENSOR, _all_entries, _plain, _taken, indices_of
-from theano.tensor.rewriting.terms import as_scalar_constant
+from theano.tensor.rewriting.terms import as_scalar_constant, changed
 
 
 def _before_dimshuffle(out: Any, x: Any, y: Any) -> Any:
@@ -56,7 +56,7 @@ def local_subtensor_of_reduce(out: Any, x: Any, y: Any) -> Any:
     parts = [slice(None) if a in axes else next(index) for a in range(x.type.ndim)]
     # Integers drop their dimension.
     left = [a for a, part in enumerate(parts) if isinstance(part, slice)]
-    return copy_stack_trace([out, y], _with_axis(y.owner.op, tuple(left.index(a) for a in axes))(_taken(x, parts)))
+    return copy_stack_trace([out, y], changed(y.owner.op, axis=tuple(left.index(a) for a in axes))(_taken(x, parts)))
 
 
 @replaces(_SUBTENSOR(called("y", applies(T.Join)(c, rest)), _INDEX), "canonicalize specialize")

@@ -196,7 +196,7 @@ def fraction(v: Any) -> tuple[list[Any], list[Any]]:
 _MUL, _SQR, _NEG, *_ = _OPENED = [type(op.scalar_op) for op in (T.mul, T.sqr, T.neg, T.inv, T.true_div)]
 
 
-def opened(v: Any, divisions: bool = True, most: int = 16) -> tuple[list[Any], list[Any]]:
+def opened(v: Any, divisions: bool = True, most: int = 16, fits: Any = None) -> tuple[list[Any], list[Any]]:
     """The factors of `v` above and below the line, also those of its factors, which other expressions may use too.
 
     Parameters
@@ -207,6 +207,8 @@ def opened(v: Any, divisions: bool = True, most: int = 16) -> tuple[list[Any], l
         Whether quotients are, too.
     most : int, optional
         From so many factors on the rest stays as it is.
+    fits : callable, optional
+        Says of a variable that would be taken apart whether it is.
     """
     top: list[Any] = []
     bottom: list[Any] = []
@@ -216,7 +218,8 @@ def opened(v: Any, divisions: bool = True, most: int = 16) -> tuple[list[Any], l
         node = v.owner
         kind = None if node is None or type(node.op) is not Elemwise else type(node.op.scalar_op)
         # The product of integers may have wrapped around.
-        if kind not in opens or v.type.dtype not in T.float_dtypes or len(top) + len(bottom) >= most:
+        whole = kind not in opens or v.type.dtype not in T.float_dtypes or len(top) + len(bottom) >= most
+        if whole or (fits is not None and not fits(v)):
             (top if above else bottom).append(v)
         elif kind is _NEG:
             todo += [(node.inputs[0], above), (_minus_one(v), True)]
@@ -367,6 +370,17 @@ def same_expression(a: Any, b: Any, depth: int = 6) -> bool:
         and na.outputs.index(a) == nb.outputs.index(b)
         and all(same_expression(x, y, depth - 1) for x, y in zip(na.inputs, nb.inputs, strict=True))
     )
+
+
+def compared(a: Iterable[Any], b: Iterable[Any], same: Any = same_expression) -> tuple[list[Any], list[Any], list[Any]]:
+    """What only `a` has, what only `b` has, and what both have, each as often as it is there."""
+    own, rest, common = [], list(b), []
+    for v in a:
+        k = next((k for k, other in enumerate(rest) if same(v, other)), None)
+        (own if k is None else common).append(v)
+        if k is not None:
+            del rest[k]
+    return own, rest, common
 
 
 def same_dimension(a: Any, b: Any) -> bool:
