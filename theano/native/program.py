@@ -181,6 +181,12 @@ class ProgramBuilder:
         """A cell for an intermediate array."""
         return self.new_cell(("tensor", TYPENUM[dtype], len(broadcastable), tuple(broadcastable)))
 
+    def made(self, op: vm.Instruction, ins: Iterable[int], dtype: str, broadcastable: Sequence[bool]) -> int:
+        """The cell of the intermediate array that an instruction makes."""
+        result = self.temporary(dtype, broadcastable)
+        self.emit(op, ins, [result])
+        return result
+
     def constant(self, value: np.ndarray) -> int:
         """A cell that holds a constant array."""
         value = np.asarray(value)
@@ -197,14 +203,17 @@ class ProgramBuilder:
         _, number, _, broadcastable = self.cells[cell]
         if number == TYPENUM[dtype]:
             return cell
-        result = self.temporary(dtype, broadcastable)
-        self.emit(vm.CastCopy(), [cell], [result])
+        return self.made(vm.CastCopy(), [cell], dtype, broadcastable)
+
+    def contiguous(self, cell: int) -> int:
+        """The cell of an array's elements without gaps."""
+        result = self.new_cell(self.cells[cell])
+        self.emit(vm.Contiguous(), [cell], [result])
         return result
 
-    def flattened(self, cell: int, out: int | None = None) -> int:
-        """The cell of all elements of an array as a vector: `out`, or a new one."""
-        if out is None:
-            out = self.new_cell(("tensor", self.cells[cell][1], 1, (False,)))
+    def flattened(self, cell: int) -> int:
+        """The cell of all elements of an array as a vector."""
+        out = self.new_cell(("tensor", self.cells[cell][1], 1, (False,)))
         self.emit(vm.Reshape(), [cell, self.constant(np.array([-1]))], [out])
         return out
 
