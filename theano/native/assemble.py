@@ -18,7 +18,7 @@ from theano.native.optimize.pairs import Pair, find_pairs
 from theano.native.optimize.schedule import Schedule, arrange, can_be_restored, destroyed_inputs, destroyed_roots
 from theano.native.program import CannotLower, Instr, ProgramBuilder, is_tensor_like, lowering_of
 from theano.native.remember import remember
-from theano.native.thunk import NativeThunk, Snapshot, Source, restore
+from theano.native.thunk import NativeThunk, Snapshot, Source, restoring
 from theano.native.undo import guard_state
 from theano.scalar import Scalar
 from theano.tensor.type_other import MakeSlice
@@ -32,19 +32,12 @@ def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: A
              storage_map: Any) -> NativeThunk:
     """Compile a graph over the given storages."""
     lowered = lower_graph(linker, fgraph, order)
-    builder, snapshots = lowered.builder, lowered.snapshots
-    report = error_reporter(builder, storage_map)
-
-    def on_error(path: tuple[int, ...], *error: Any) -> None:
-        restore(snapshots, path)
-        report(path, *error)
-
+    builder = lowered.builder
     has_state = bool(lowered.schedule.destroyed_inputs) or bool(getattr(fgraph, "update_mapping", None))
     build = builder.plan(
         list(zip(lowered.input_cells, input_storage, strict=True)),
         list(zip(lowered.output_cells, output_storage, strict=True)),
-        tail_start=lowered.tail_start,
-        on_error=on_error,
+        on_error=restoring(lowered.snapshots, error_reporter(builder, storage_map)),
         serialise=has_state,
         keep_values=not linker.allow_gc,
         updates=sorted((getattr(fgraph, "update_mapping", None) or {}).items()),
@@ -88,8 +81,6 @@ class Lowered:
 
     Attributes
     ----------
-    tail_start
-        Position of the first instruction that may destroy persistent memory.
     snapshots
         What the first instructions remember, one each.
     output_cells
@@ -108,19 +99,17 @@ class Lowered:
         if parent is None:
             builder.changed_objects = {}
         self.input_cells = [builder.cell(variable) for variable in fgraph.inputs]
-        self.tail_start: int | None = None
         self.snapshots: list[Snapshot] = []
         self.output_cells: list[int] = []
         tail = set(schedule.tail)
         self._lower([n for n in schedule.regions[TOP] if n not in tail])
         if tail:
-            self.tail_start = len(builder.instrs)
+            builder.tail_start = len(builder.instrs)
             self._lower(schedule.tail)
         if builder.optional:
-            moved = builder.leave_out(map(builder.cell, fgraph.outputs))
-            self.tail_start = None if self.tail_start is None else moved[self.tail_start]
+            builder.leave_out(map(builder.cell, fgraph.outputs))
         if fuse:
-            self.tail_start = fuse_indexing(builder, set(map(builder.cell, fgraph.outputs)), self.tail_start)
+            fuse_indexing(builder, set(map(builder.cell, fgraph.outputs)))
 
     @property
     def destroyed_cells(self) -> frozenset[int]:
@@ -144,10 +133,10 @@ class Lowered:
             look = vm.Call(self.snapshots[-1].take)
             first.append(Instr(look, (builder.cell(variable),), (builder.new_cell(("object",)),), None))
         if first:
-            moved = builder.replace_instrs({0: [*first, builder.instrs[0]]})
+            builder.replace_instrs({0: [*first, builder.instrs[0]]})
             # A tail that is all of the program begins behind the snapshots.
-            if self.tail_start is not None:
-                self.tail_start = moved[self.tail_start] or len(first)
+            if builder.tail_start == 0:
+                builder.tail_start = len(first)
 
     def protect_state(self, fgraph: Any) -> None:
         """See to it that a failing program leaves the state that it overwrites as it was, though it has no tail.
@@ -173,7 +162,7 @@ class Lowered:
         place = len(self.snapshots)
         builder.replace_instrs({place: [*copies, builder.instrs[place]]})
         guard_state(builder, arrays)
-        self.tail_start = None
+        builder.tail_start = None
 
     def _keeps_elements(self, fgraph: Any, variable: Variable) -> bool:
         """Whether of the value of a variable only the list itself is changed, nothing that is in it."""
@@ -192,7 +181,7 @@ class Lowered:
     def tail_is_preparable(self) -> bool:
         """Whether all of the tail can be checked before any of it runs."""
         made: set[int] = set()
-        for instr in self.builder.instrs[self.tail_start :]:
+        for instr in self.builder.instrs[self.builder.tail_start :]:
             first = instr.op.reads_from
             if instr.op.fails or (first is not None and not made.isdisjoint(instr.ins[first:])):
                 return False

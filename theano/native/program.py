@@ -94,8 +94,6 @@ class Build(NamedTuple):
         Pairs of cell and one-element storage list.
     kernels
         The compiled kernels.
-    tail_start
-        Position of the first instruction that may destroy persistent memory; None: there is none.
     on_error
         Called with (positions, type, value, traceback, input values) when an instruction fails, here or in a nested program:
         positions of the instructions that hold that, then its own. Must raise.
@@ -112,7 +110,6 @@ class Build(NamedTuple):
     inputs: Sequence[tuple[int, list[Any]]]
     outputs: Sequence[tuple[int, list[Any] | None]]
     kernels: Sequence[Any] = ()
-    tail_start: int | None = None
     on_error: Callable[..., Any] | None = None
     serialise: bool = False
     keep_values: bool = False
@@ -131,6 +128,8 @@ class ProgramBuilder:
         The node whose lowering runs: instructions remember it, for errors and profiles.
     fuse
         Whether one kernel may do the work of several nodes.
+    tail_start
+        Position of the first instruction that may destroy persistent memory; None: there is none.
     end
         Where the instructions begin that run only after a failure; None: there are none.
     parts
@@ -156,6 +155,7 @@ class ProgramBuilder:
         self.node: Apply | None = None
         self.fuse = fuse
         self.alone = alone
+        self.tail_start: int | None = None
         self.end: int | None = None
         self.parts: dict[Variable, Any] = {}
         self.optional: set[int] = set()
@@ -181,6 +181,12 @@ class ProgramBuilder:
         """A cell for an intermediate array."""
         return self.new_cell(("tensor", TYPENUM[dtype], len(broadcastable), tuple(broadcastable)))
 
+    def made(self, op: vm.Instruction, ins: Iterable[int], dtype: str, broadcastable: Sequence[bool]) -> int:
+        """The cell of the intermediate array that an instruction makes."""
+        result = self.temporary(dtype, broadcastable)
+        self.emit(op, ins, [result])
+        return result
+
     def constant(self, value: np.ndarray) -> int:
         """A cell that holds a constant array."""
         value = np.asarray(value)
@@ -197,14 +203,17 @@ class ProgramBuilder:
         _, number, _, broadcastable = self.cells[cell]
         if number == TYPENUM[dtype]:
             return cell
-        result = self.temporary(dtype, broadcastable)
-        self.emit(vm.CastCopy(), [cell], [result])
+        return self.made(vm.CastCopy(), [cell], dtype, broadcastable)
+
+    def contiguous(self, cell: int) -> int:
+        """The cell of an array's elements without gaps."""
+        result = self.new_cell(self.cells[cell])
+        self.emit(vm.Contiguous(), [cell], [result])
         return result
 
-    def flattened(self, cell: int, out: int | None = None) -> int:
-        """The cell of all elements of an array as a vector: `out`, or a new one."""
-        if out is None:
-            out = self.new_cell(("tensor", self.cells[cell][1], 1, (False,)))
+    def flattened(self, cell: int) -> int:
+        """The cell of all elements of an array as a vector."""
+        out = self.new_cell(("tensor", self.cells[cell][1], 1, (False,)))
         self.emit(vm.Reshape(), [cell, self.constant(np.array([-1]))], [out])
         return out
 
@@ -266,14 +275,8 @@ class ProgramBuilder:
         """Set the target of a jump that was not known."""
         self.instrs[position] = self.instrs[position]._replace(op=self.instrs[position].op.aimed(target))
 
-    def replace_instrs(self, replaced: dict[int, list[Instr]]) -> list[int]:
-        """Put other instructions in the places of some; jumps go where they went.
-
-        Returns
-        -------
-        list of int
-            For each position before, and that after the last one, where it is now.
-        """
+    def replace_instrs(self, replaced: dict[int, list[Instr]]) -> None:
+        """Put other instructions in the places of some; jumps go where they went, and the tail begins where it began."""
         moved: list[int] = []
         instrs: list[Instr] = []
         for position, instr in enumerate(self.instrs):
@@ -281,16 +284,11 @@ class ProgramBuilder:
             instrs += replaced.get(position, [instr])
         moved.append(len(instrs))
         self.instrs[:] = [i._replace(op=i.op.aimed(moved[i.op.target])) if i.op.jumps else i for i in instrs]
-        return moved
+        if self.tail_start is not None:
+            self.tail_start = moved[self.tail_start]
 
-    def leave_out(self, outputs: Iterable[int]) -> list[int]:
-        """Leave out the instructions of optional cells that neither others read nor are among `outputs`.
-
-        Returns
-        -------
-        list of int
-            See `replace_instrs`.
-        """
+    def leave_out(self, outputs: Iterable[int]) -> None:
+        """Leave out the instructions of optional cells that neither others read nor are among `outputs`."""
         read = set(outputs)
         gone: dict[int, list[Instr]] = {}
         for position in range(len(self.instrs) - 1, -1, -1):
@@ -299,7 +297,7 @@ class ProgramBuilder:
                 gone[position] = []
             else:
                 read.update(instr.ins)
-        return self.replace_instrs(gone)
+        self.replace_instrs(gone)
 
     def shown(self) -> list[tuple[int, ...]]:
         """For each instruction the inputs of its node that other instructions of the node read: a message about its failure

@@ -19,7 +19,7 @@ from theano.gof.link import Container, map_storage
 from theano.misc import file_cache
 from theano.native.target.cpu import libraries
 from theano.native.target.cpu.form import Form, Step, Stored
-from theano.native.thunk import NativeThunk, Snapshot, Source, restore
+from theano.native.thunk import NativeThunk, Snapshot, Source, restoring
 
 
 def recall(key: str) -> Recalled | None:
@@ -68,12 +68,7 @@ class Recalled(NamedTuple):
         output_storage = [[None] if place is None else input_storage[place] for place in stored.places]
         again = _Again(linker, input_storage, output_storage, stored.program)
         snapshots = [s for s in map(_snapshot_of, stored.program.steps) if s is not None]
-
-        def on_error(path: tuple[int, ...], *error: Any) -> None:
-            restore(snapshots, path)
-            again.report(path, *error)
-
-        program = stored.program.realised(kernels, input_storage, output_storage, on_error)
+        program = stored.program.realised(kernels, input_storage, output_storage, restoring(snapshots, again.report))
         thunk = NativeThunk(program, again.source, input_storage, output_storage, stored.arrays, allow_gc)
         return (
             thunk,

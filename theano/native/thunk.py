@@ -146,14 +146,17 @@ class Snapshot:
         self.type.set_state(self.value, self.state)
 
 
-def restore(snapshots: Sequence[Snapshot], path: tuple[int, ...]) -> None:
-    """Put back what the first instructions of a program have remembered; see `theano.native.program.Build` for `path`.
+def restoring(snapshots: Sequence[Snapshot], report: Callable[..., Any]) -> Callable[..., Any]:
+    """An `on_error`, see `theano.native.program.Build`, that puts back what a program's first instructions have remembered."""
 
-    The failure of a nested program is one of the program, too, later.
-    """
-    if len(path) == 1:
-        for snapshot in snapshots[: path[0]]:
-            snapshot.restore()
+    def on_error(path: tuple[int, ...], *error: Any) -> None:
+        # The failure of a nested program is one of the program, too, later.
+        if len(path) == 1:
+            for snapshot in snapshots[: path[0]]:
+                snapshot.restore()
+        report(path, *error)
+
+    return on_error
 
 
 class StepErrors(NamedTuple):

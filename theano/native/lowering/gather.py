@@ -86,9 +86,7 @@ class _ArrayIndex:
         """The cell of the first step's result."""
         if self.plain:
             return cell
-        view = self.builder.temporary(dtype, (False,) * self.rank)
-        self.builder.emit(vm.Subtensor(tuple(self.basic)), [cell, *self.basic_cells], [view])
-        return view
+        return self.builder.made(vm.Subtensor(tuple(self.basic)), [cell, *self.basic_cells], dtype, (False,) * self.rank)
 
 
 def slice_parts(entry: Any) -> list[Any]:
@@ -122,8 +120,7 @@ def lower_advanced_subtensor(builder: ProgramBuilder, node: Apply) -> None:
         raise CannotLower("elements of a value that is not an array")
     mask = entries[0].type if len(entries) == 1 else None
     if mask is not None and is_tensor_like(mask) and mask.dtype == "bool" and mask.ndim == x.type.ndim > 0:
-        dense = builder.temporary(x.type.dtype, x.type.broadcastable)
-        builder.emit(vm.Contiguous(), [builder.cell(x)], [dense])
+        dense = builder.contiguous(builder.cell(x))
         builder.emit(vm.Masked(), [dense, builder.cell(entries[0])], [builder.cell(node.outputs[0])])
         return
     index = _ArrayIndex(builder, x, entries)
@@ -164,19 +161,16 @@ def lower_extract_diag(builder: ProgramBuilder, node: Apply) -> None:
     diagonal = vm.Diagonal(int(op.offset), (int(op.axis1), int(op.axis2)))
     if op.view:
         builder.emit(diagonal, [source], [out])
-        return
-    view = builder.temporary(x.type.dtype, node.outputs[0].type.broadcastable)
-    builder.emit(diagonal, [source], [view])
-    builder.emit(vm.Copy(), [view], [out])
+    else:
+        view = builder.made(diagonal, [source], x.type.dtype, node.outputs[0].type.broadcastable)
+        builder.emit(vm.Copy(), [view], [out])
 
 
 @lowers(CumOp)
 def lower_cumulate(builder: ProgramBuilder, node: Apply) -> None:
     op, x = node.op, node.inputs[0]
-    cell, axis = builder.cell(x), op.axis
-    if axis is None:
-        cell, axis = builder.flattened(cell), 0
-    along = int(axis) % max(x.type.ndim, 1) if op.axis is not None else 0
+    cell = builder.cell(x) if op.axis is not None else builder.flattened(builder.cell(x))
+    along = int(op.axis or 0) % max(x.type.ndim, 1)
     builder.emit(vm.Cumulate(along, op.mode == "mul"), [cell], [builder.cell(node.outputs[0])])
 
 

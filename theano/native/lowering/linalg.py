@@ -114,11 +114,8 @@ def lower_expm(builder: ProgramBuilder, node: Apply) -> None:
     cells = [builder.converted(v, dtype) for v in node.inputs]
     wide = builder.cell(out) if out.type.dtype == dtype else builder.temporary(dtype, (False, False))
     if isinstance(node.op, ExpmGrad):
-        transposed = builder.temporary(dtype, (False, False))
-        builder.emit(vm.Dimshuffle((1, 0)), cells[:1], [transposed])
-        builder.emit(vm.ExpmDirection(), [transposed, cells[1]], [wide])
-    else:
-        builder.emit(vm.Expm(), cells, [wide])
+        cells[0] = builder.made(vm.Dimshuffle((1, 0)), cells[:1], dtype, (False, False))
+    builder.emit(vm.ExpmDirection() if isinstance(node.op, ExpmGrad) else vm.Expm(), cells, [wide])
     if out.type.dtype != dtype:
         builder.emit(vm.CastCopy(), [wide], [builder.cell(out)])
 

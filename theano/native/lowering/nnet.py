@@ -36,9 +36,10 @@ declare_function("tk_exp_diff_scaled", lambda x, m: np.exp(x - m))
 declare_function("tk_exp_scale", np.ones_like)
 
 
-def _float_dtype(node: Apply) -> str:
+def _float_dtype(*nodes: Apply) -> str:
     """The one float dtype of rows and results."""
-    dtypes = {v.type.dtype for v in (*node.inputs, *node.outputs) if v.type.dtype.startswith("float")}
+    variables = [v for node in nodes for v in (*node.inputs, *node.outputs)]
+    dtypes = {v.type.dtype for v in variables if v.type.dtype.startswith("float")}
     if len(dtypes) != 1 or dtypes == {"float16"}:
         raise CannotLower("rows of several float dtypes, or of half precision")
     return dtypes.pop()
@@ -235,75 +236,67 @@ def _is_zero(variable: Variable) -> bool:
     return isinstance(value, Constant) and not value.data.any()
 
 
-class _Crossentropy:
-    """The kernel of a softmax with its cross-entropy: rows of ``x + b``, targets ``y``.
+def _emit_crossentropy(
+    builder: ProgramBuilder,
+    node: Apply,
+    full: Variable,
+    scaled: Expression,
+    dy: Variable | None = None,
+    at_target: Expression | None = None,
+) -> None:
+    """Append the kernel of a softmax with its cross-entropy: rows of ``x + b``, targets ``y``.
 
     Parameters
     ----------
     node
         An application of `CrossentropySoftmaxArgmax1HotWithBias`.
-
-    Attributes
-    ----------
-    inputs, operands
-        What the kernel reads.
+    full
+        What is given for each element: `scaled`, an expression of the exponential ``r`` and of ``inv``, but at the target
+        `at_target`, if that is not None, of the probability ``py`` there and of ``scaled``, as `_rest` has it.
+    dy
+        A value of each row that the two expressions read, too.
     """
-
-    def __init__(self, node: Apply):
-        self.node = node
-        self.dtype = _float_dtype(node)
-        x, b, y = node.inputs
-        # A bias of zeros is what the rewrites give a softmax that has none: only its length is looked at.
-        self.biased = not _is_zero(b)
-        self.inputs = [x, b, y]
-        self.operands = [_full(self.dtype), _per_column(self.dtype), _per_row(y.type.dtype)]
-        self.row_loads = [Load("y", 2)]
-
-    def emit(self, builder: ProgramBuilder, full: Variable, scaled: Expression, at_target: Expression | None) -> None:
-        """Append the kernel.
-
-        Parameters
-        ----------
-        full
-            What is given for each element: `scaled`, an expression of the exponential ``r`` and of ``inv``, but at the target
-            `at_target`, if that is not None, of the probability ``py`` there and of ``scaled``, as `_rest` has it.
-        """
-        v = _Names(self.dtype)
-        nll, _, am = self.node.outputs
-        _check_targets(builder, self.node, self.node.inputs[2], self.node.inputs[0])
-        stages = _softmax_stages(self.dtype, self.biased, 1)
-        outputs, made = [Output(self.dtype, (0,)), Output(self.dtype, (0, 1))], [nll, full]
-        if am.clients or builder.alone:
-            outputs.append(Output(am.type.dtype, (0,)))
-            made.append(am)
-            stages.insert(1, self._argmax(am.type.dtype))
-        *_, second, last = stages
-        loads, body, z = _rows(self.dtype, self.biased, "t")
-        row = (*body, *second.row, *_rest(self.dtype), let("nll", call("log1p", v.rest) - (z - v.m)))
-        picks = tuple(Pick(load, "y") for load in loads)
-        puts: tuple[Put, ...] = ()
-        if at_target is not None:
-            picks = (*picks, Pick(Reload("ey", 1), "y"))
-            row = (*row, let("py", v.ey * v.inv), let("dt", at_target))
-            puts = (Put(1, "dt", "y"),)
-        stages[-2] = second.replaced(row=row, row_stores=(Store(0, "nll"),), picks=picks)
-        stages[-1] = last.replaced(body=(let("p", scaled),), puts=puts)
-        kernel = ir.Kernel(1, 1, tuple(self.operands), tuple(outputs), tuple(stages), row_loads=tuple(self.row_loads))
-        builder.emit_kernel(kernel, map(builder.cell, self.inputs), map(builder.cell, made))
-
-    def _argmax(self, dtype: str) -> Stage:
-        loads, body, z = _rows(self.dtype, self.biased, "f")
-        find = let("w", ir.position_of(z, variable("m", self.dtype), "j"))
-        return Stage(loads=loads, index="j", body=(*body, find), reduces=(Reduce("minimum", "int64", "w", "wr"),),
-                     row=(Stmt("am", dtype, variable("wr", "int64")),), row_stores=(Store(2, "am"),))  # fmt: skip
+    dtype = _float_dtype(node)
+    v = _Names(dtype)
+    x, b, y = node.inputs
+    nll, _, am = node.outputs
+    # A bias of zeros is what the rewrites give a softmax that has none: only its length is looked at.
+    biased = not _is_zero(b)
+    inputs, operands, row_loads = [x, b, y], [_full(dtype), _per_column(dtype), _per_row(y.type.dtype)], [Load("y", 2)]
+    outputs, made = [Output(dtype, (0,)), Output(dtype, (0, 1))], [nll, full]
+    if dy is not None:
+        inputs.append(dy)
+        operands.append(_gradient_of_rows(dy, dtype))
+        row_loads.append(Load("dy", 3))
+    first, second, last = _softmax_stages(dtype, biased, 1)
+    stages = [first]
+    if am.clients or builder.alone:
+        outputs.append(Output(am.type.dtype, (0,)))
+        made.append(am)
+        loads, body, z = _rows(dtype, biased, "f")
+        find = let("w", ir.position_of(z, v.m, "j"))
+        stages.append(Stage(loads=loads, index="j", body=(*body, find), reduces=(Reduce("minimum", "int64", "w", "wr"),),
+                            row=(Stmt("am", am.type.dtype, variable("wr", "int64")),), row_stores=(Store(2, "am"),)))  # fmt: skip
+    loads, body, z = _rows(dtype, biased, "t")
+    row = (*body, *second.row, *_rest(dtype), let("nll", call("log1p", v.rest) - (z - v.m)))
+    picks = tuple(Pick(load, "y") for load in loads)
+    puts: tuple[Put, ...] = ()
+    if at_target is not None:
+        picks = (*picks, Pick(Reload("ey", 1), "y"))
+        row = (*row, let("py", v.ey * v.inv), let("dt", at_target))
+        puts = (Put(1, "dt", "y"),)
+    stages.append(second.replaced(row=row, row_stores=(Store(0, "nll"),), picks=picks))
+    stages.append(last.replaced(body=(let("p", scaled),), puts=puts))
+    _check_targets(builder, y, x)
+    kernel = ir.Kernel(1, 1, tuple(operands), tuple(outputs), tuple(stages), row_loads=tuple(row_loads))
+    builder.emit_kernel(kernel, map(builder.cell, inputs), map(builder.cell, made))
 
 
 @lowers(CrossentropySoftmaxArgmax1HotWithBias)
 def lower_crossentropy_softmax(builder: ProgramBuilder, node: Apply) -> None:
     """Softmax of ``x + b``, its negative log at the target's column, and the column of the maximum."""
-    rows = _Crossentropy(node)
-    v = _Names(rows.dtype)
-    rows.emit(builder, node.outputs[1], v.r * v.inv, None)
+    v = _Names(_float_dtype(node))
+    _emit_crossentropy(builder, node, node.outputs[1], v.r * v.inv)
 
 
 def crossentropy_with_gradient(node: Apply) -> Pair | None:
@@ -315,18 +308,12 @@ def crossentropy_with_gradient(node: Apply) -> Pair | None:
     if [client for client, _ in p.clients] != [node] or y is not first.inputs[2] or dy.owner is first:
         return None
     try:
-        rows = _Crossentropy(first)
-        if rows.dtype != _float_dtype(node):
-            return None
+        v = _Names(_float_dtype(first, node))
     except CannotLower:
         return None
-    rows.row_loads.append(Load("dy", 3))
-    rows.operands.append(_gradient_of_rows(dy, rows.dtype))
-    rows.inputs.append(dy)
     # A probability above LIKELY is that of the one maximum: all others are the rest.
-    v = _Names(rows.dtype)
-    at_target = v.dy * select(v.py > LIKELY, -(v.scaled * v.inv), v.py - 1)
-    return Pair(first, node, lambda builder: rows.emit(builder, node.outputs[0], v.dy * (v.r * v.inv), at_target))
+    scaled, at_target = v.dy * (v.r * v.inv), v.dy * select(v.py > LIKELY, -(v.scaled * v.inv), v.py - 1)
+    return Pair(first, node, lambda builder: _emit_crossentropy(builder, first, node.outputs[0], scaled, dy, at_target))
 
 
 pair_rules[CrossentropySoftmax1HotWithBiasDx] = crossentropy_with_gradient
@@ -360,7 +347,7 @@ def lower_crossentropy_softmax_grad(builder: ProgramBuilder, node: Apply) -> Non
             puts=(Put(0, "dt", "y"),),
         )
     )
-    _check_targets(builder, node, node.inputs[2], node.inputs[1])
+    _check_targets(builder, node.inputs[2], node.inputs[1])
     inputs = [_gradient_of_rows(dy, dtype), _full(dtype), _per_row(target)]
     _emit(builder, node, inputs, [Output(dtype, (0, 1))], stages, (Load("dy", 0), Load("y", 2)))
 
@@ -372,7 +359,7 @@ def lower_crossentropy_categorical(builder: ProgramBuilder, node: Apply) -> None
     v = _Names(dtype)
     picks, row = (Pick(Load("py", 0), "y"),), (let("nll", -call("log", v.py)),)
     stage = Stage(picks=picks, row=row, row_stores=(Store(0, "nll"),))
-    _check_targets(builder, node, node.inputs[1], node.inputs[0])
+    _check_targets(builder, node.inputs[1], node.inputs[0])
     _emit(builder, node, [_full(dtype), _per_row(target)], [Output(dtype, (0,))], [stage], (Load("y", 1),))
 
 
@@ -388,11 +375,11 @@ def lower_crossentropy_categorical_grad(builder: ProgramBuilder, node: Apply) ->
         row=(let("dt", -v.dy / v.py),),
         puts=(Put(0, "dt", "y"),),
     )
-    _check_targets(builder, node, node.inputs[2], node.inputs[1])
+    _check_targets(builder, node.inputs[2], node.inputs[1])
     inputs = [_per_row(dtype), _full(dtype), _per_row(target)]
     _emit(builder, node, inputs, [Output(dtype, (0, 1))], [stage], (Load("dy", 0), Load("y", 2)))
 
 
-def _check_targets(builder: ProgramBuilder, node: Apply, targets: Variable, rows: Variable) -> None:
+def _check_targets(builder: ProgramBuilder, targets: Variable, rows: Variable) -> None:
     """Raise ValueError before anything is computed when a target is no column of the rows."""
     builder.emit(vm.CheckIndex(1, "y_i value out of bounds"), [builder.cell(targets), builder.cell(rows)], [])

@@ -22,7 +22,5 @@ def lower_neighbours_gradient(builder: ProgramBuilder, node: Apply) -> None:
     images, gz, *pairs = node.inputs
     if gz.type.dtype not in ("float32", "float64"):
         raise CannotLower("sums of other than float or double")
-    dense = builder.temporary(gz.type.dtype, gz.type.broadcastable)
-    builder.emit(vm.Contiguous(), [builder.cell(gz)], [dense])
-    cells = [builder.cell(images), dense, *map(builder.cell, pairs)]
+    cells = [builder.cell(images), builder.contiguous(builder.cell(gz)), *map(builder.cell, pairs)]
     builder.emit(vm.NeighboursSum(vm.WindowBorder[node.op.mode.upper()]), cells, [builder.cell(node.outputs[0])])

@@ -41,8 +41,8 @@ def lower_r_operator(builder: ProgramBuilder, node: Apply) -> None:
         raise CannotLower("images and point of different dtypes")
     images, at = _cells(builder, x, point)
     windows = [builder.cell(v) for v in node.inputs[-3:]]
-    maxima = builder.temporary(x.type.dtype, node.outputs[0].type.broadcastable)
     ndim, ignore_border = node.op.ndim, node.op.ignore_border
-    builder.emit(vm.Pool(ndim, ignore_border, vm.PoolMode.MAX), [images, *windows], [maxima])
+    pool = vm.Pool(ndim, ignore_border, vm.PoolMode.MAX)
+    maxima = builder.made(pool, [images, *windows], x.type.dtype, node.outputs[0].type.broadcastable)
     picked = vm.PoolPick(ndim, ignore_border, True)
     builder.emit(picked, [images, maxima, at, *windows], [builder.cell(node.outputs[0])])

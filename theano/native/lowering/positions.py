@@ -57,8 +57,7 @@ def lower_repeat(builder: ProgramBuilder, node: Apply) -> None:
     counts = builder.converted(repeats, "int64")
     if repeats.type.ndim == 0:
         counts = builder.flattened(counts)
-    positions = builder.temporary("int64", (False,))
-    builder.emit(vm.RepeatPositions(axis % ndim), [counts, source], [positions])
+    positions = builder.made(vm.RepeatPositions(axis % ndim), [counts, source], "int64", (False,))
     builder.emit(vm.AdvancedSubtensor((axis % ndim,)), [source, positions], [builder.cell(node.outputs[0])])
 
 

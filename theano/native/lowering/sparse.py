@@ -68,28 +68,13 @@ def _places(builder: ProgramBuilder, x: Any) -> tuple[int, int, int]:
     return cells
 
 
-def _contiguous(builder: ProgramBuilder, cell: int) -> int:
-    made = builder.new_cell(builder.cells[cell])
-    builder.emit(vm.Contiguous(), [cell], [made])
-    return made
-
-
-def _stored(builder: ProgramBuilder, x: Any, dtype: str | None = None) -> int:
-    """The cell of a matrix's stored values, contiguous, in a dtype."""
-    _require_format(x)
-    if x in builder.parts:
-        values = builder.parts[x].values
-    else:
-        taken = builder.temporary(x.type.dtype, (False,))
-        builder.emit(vm.SparseValues(), [builder.cell(x)], [taken])
-        values = _contiguous(builder, taken)
-    return values if dtype is None else builder.in_dtype(values, dtype)
-
-
 def _parts(builder: ProgramBuilder, x: Any, dtype: str | None = None) -> Parts:
     """A matrix's parts, the values in a dtype."""
-    values = _stored(builder, x, dtype)
-    return Parts(*_places(builder, x), values)
+    parts = builder.parts.get(x)
+    if parts is None:
+        values = builder.contiguous(builder.made(vm.SparseValues(), [builder.cell(x)], x.type.dtype, (False,)))
+        parts = Parts(*_places(builder, x), values)
+    return parts if dtype is None else parts._replace(values=builder.in_dtype(parts.values, dtype))
 
 
 def _parts_like(builder: ProgramBuilder, x: Any, csc: bool, dtype: str) -> Parts:
@@ -127,17 +112,7 @@ def _make(builder: ProgramBuilder, node: Apply, op: vm.Instruction, operands: Se
 
 
 def _backwards(builder: ProgramBuilder, shape: int) -> int:
-    turned = builder.temporary(*_INT64_VECTOR)
-    builder.emit(vm.Subtensor((("s", None, None, -1),)), [shape], [turned])
-    return _contiguous(builder, turned)
-
-
-def _lengths(builder: ProgramBuilder, shape: int) -> list[int]:
-    """Cells of the entries of a shape."""
-    cells = [builder.temporary("int64", ()) for _ in range(2)]
-    for axis, cell in enumerate(cells):
-        builder.emit(vm.Subtensor((axis,)), [shape], [cell])
-    return cells
+    return builder.contiguous(builder.made(vm.Subtensor((("s", None, None, -1),)), [shape], *_INT64_VECTOR))
 
 
 def _lower_shape(builder: ProgramBuilder, node: Apply, axis: int | None) -> None:
@@ -160,7 +135,7 @@ def lower_stored_values(builder: ProgramBuilder, node: Apply) -> None:
 @lowers(WithValues)
 def lower_with_values(builder: ProgramBuilder, node: Apply) -> None:
     x, data = node.inputs
-    values, places = _contiguous(builder, builder.cell(data)), _places(builder, x)
+    values, places = builder.contiguous(builder.cell(data)), _places(builder, x)
     copies = builder.new_cell(_OBJECT), builder.new_cell(_OBJECT)
     builder.optional.update(copies)
     builder.emit(vm.SparseCopy(_is_csc(x)), places, copies)
@@ -179,7 +154,7 @@ def lower_csm(builder: ProgramBuilder, node: Apply) -> None:
     data, indices, indptr, shape = node.inputs
     if node.op.kmap is not None:
         raise CannotLower("a part of the values")
-    values = _contiguous(builder, builder.cell(data))
+    values = builder.contiguous(builder.cell(data))
     parts = Parts(builder.new_cell(_OBJECT), builder.new_cell(_OBJECT), builder.temporary(*_INT64_VECTOR), values)
     arrays = [values, builder.cell(indices), builder.cell(indptr), builder.converted(shape, "int64")]
     builder.emit(vm.SparseMake(node.op.format == "csc"), arrays, parts.places)
@@ -234,10 +209,8 @@ def lower_add_s_d(builder: ProgramBuilder, node: Apply) -> None:
     x, y = node.inputs
     (out,) = node.outputs
     parts = _parts(builder, x, out.type.dtype)
-    dense = builder.cell(y)
-    converted = y.type.dtype != out.type.dtype
-    own = builder.temporary(out.type.dtype, y.type.broadcastable)
-    builder.emit(vm.CastCopy() if converted else vm.Copy(), [dense], [own])
+    copy = vm.Copy() if y.type.dtype == out.type.dtype else vm.CastCopy()
+    own = builder.made(copy, [builder.cell(y)], out.type.dtype, y.type.broadcastable)
     builder.emit(vm.SparseAddDense(True, _is_csc(x)), [own, *parts], [builder.cell(out)])
 
 
@@ -249,8 +222,8 @@ def lower_dense_from_sparse(builder: ProgramBuilder, node: Apply) -> None:
 
 def _make_dense(builder: ProgramBuilder, parts: Parts, csc: bool, out: Any) -> None:
     dtype = out.type.dtype
-    zeros = builder.temporary(dtype, (False, False))
-    builder.emit(vm.Alloc(), [builder.constant(np.zeros((), dtype)), *_lengths(builder, parts.shape)], [zeros])
+    lengths = [builder.made(vm.Subtensor((axis,)), [parts.shape], "int64", ()) for axis in range(2)]
+    zeros = builder.made(vm.Alloc(), [builder.constant(np.zeros((), dtype)), *lengths], dtype, (False, False))
     builder.emit(vm.SparseAddDense(True, csc), [zeros, *parts], [builder.cell(out)])
 
 
@@ -293,7 +266,7 @@ def lower_get_item_list(builder: ProgramBuilder, node: Apply) -> None:
     x, which = node.inputs
     if _is_csc(x):
         raise CannotLower("rows of a csc matrix")
-    positions = _contiguous(builder, builder.converted(which, "int64"))
+    positions = builder.contiguous(builder.converted(which, "int64"))
     _make(builder, node, vm.SparseTake(False), [*_parts(builder, x), positions])
 
 
@@ -312,7 +285,7 @@ def lower_values_at(builder: ProgramBuilder, node: Apply) -> None:
 def lower_dot_at(builder: ProgramBuilder, node: Apply) -> None:
     x, a, b = node.inputs
     (out,) = node.outputs
-    rows = [_contiguous(builder, builder.converted(matrix, out.type.dtype)) for matrix in (a, b)]
+    rows = [builder.contiguous(builder.converted(matrix, out.type.dtype)) for matrix in (a, b)]
     builder.emit(vm.SparseDotAt(_is_csc(x)), [*_places(builder, x), *rows], [builder.cell(out)])
 
 
@@ -320,7 +293,7 @@ def lower_dot_at(builder: ProgramBuilder, node: Apply) -> None:
 def lower_dot_with_values(builder: ProgramBuilder, node: Apply) -> None:
     x, data, y = node.inputs
     (out,) = node.outputs
-    parts = Parts(*_places(builder, x), _contiguous(builder, builder.converted(data, out.type.dtype)))
+    parts = Parts(*_places(builder, x), builder.contiguous(builder.converted(data, out.type.dtype)))
     builder.emit(vm.SparseDot(_is_csc(x)), [*parts, builder.converted(y, out.type.dtype)], [builder.cell(out)])
 
 
@@ -353,9 +326,8 @@ def _lower_dot_from_left(builder: ProgramBuilder, x: Any, y: Any, out: Any) -> N
     dtype = out.type.dtype
     dense, result = builder.converted(x, dtype), builder.cell(out)
     if x.type.ndim == 2:
-        turned = builder.temporary(dtype, x.type.broadcastable[::-1])
-        builder.emit(vm.Dimshuffle((1, 0)), [dense], [turned])
-        dense, result = turned, builder.temporary(dtype, out.type.broadcastable[::-1])
+        dense = builder.made(vm.Dimshuffle((1, 0)), [dense], dtype, x.type.broadcastable[::-1])
+        result = builder.temporary(dtype, out.type.broadcastable[::-1])
     parts = _parts(builder, y, dtype)
     parts = parts._replace(shape=_backwards(builder, parts.shape))
     builder.emit(vm.SparseDot(not _is_csc(y)), [*parts, dense], [result])

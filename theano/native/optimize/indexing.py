@@ -83,7 +83,7 @@ def _increasing(dims: list[int]) -> tuple[int, ...] | None:
     return tuple(dims) if ordered else None
 
 
-def fuse_indexing(builder: ProgramBuilder, outputs: set[int], tail_start: int | None) -> int | None:
+def fuse_indexing(builder: ProgramBuilder, outputs: set[int]) -> None:
     """Let the kernels of a program do the gathers and scatters around them.
 
     Parameters
@@ -92,23 +92,16 @@ def fuse_indexing(builder: ProgramBuilder, outputs: set[int], tail_start: int | 
         Holds the instructions, which are replaced.
     outputs
         Cells that must have a value at the end.
-    tail_start
-        Position of the first instruction of the tail, or None.
-
-    Returns
-    -------
-    int or None
-        The new position of the first instruction of the tail.
     """
     if not builder.target.has(vm.IndexedKernel):
-        return tail_start
+        return
     kinds = {type(instr.op) for instr in builder.instrs}
     if vm.Kernel not in kinds or kinds.isdisjoint((vm.AdvancedSubtensor, vm.AdvancedInc, vm.IncSubtensor)):
-        return tail_start
+        return
     program = _Program(builder, outputs)
     program.fuse(program._fuse_gather, vm.AdvancedSubtensor)
     program.fuse(program._fuse_scatter, vm.AdvancedInc, vm.IncSubtensor)
-    return program.rebuild(tail_start)
+    program.rebuild()
 
 
 class _Program:
@@ -327,14 +320,12 @@ class _Program:
         pending = PendingKernel(self.builder.kernel_number(user.kernel))
         return Instr(vm.IndexedKernel(pending, user.dims, gathers, scatter), tuple(ins), outs, node)
 
-    def rebuild(self, tail_start: int | None) -> int | None:
+    def rebuild(self) -> None:
         """Put the new instructions in place; jumps go where they went."""
         for position, user in self.kernels.items():
             self.replaced[position] = [self._indexed(user, user.instr.outs, user.instr.node)]
-        if not self.replaced:
-            return tail_start
-        moved = self.builder.replace_instrs(self.replaced)
-        return None if tail_start is None else moved[tail_start]
+        if self.replaced:
+            self.builder.replace_instrs(self.replaced)
 
 
 def _place_of(axes: tuple[int, ...]) -> int:

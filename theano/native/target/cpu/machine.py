@@ -65,7 +65,7 @@ def form(builder: ProgramBuilder, build: Build) -> Form:
     return Form(
         builder.cells,
         steps,
-        len(steps) if build.tail_start is None else build.tail_start,
+        len(steps) if builder.tail_start is None else builder.tail_start,
         [(cell, cell in build.destroyed) for cell, _ in build.inputs],
         builder.constants,
         [cell for cell, _ in build.outputs],
