@@ -273,6 +273,15 @@ static inline npy_intp thn_most(npy_intp a, npy_intp b)
     return a > b ? a : b;
 }
 
+/* How many elements there are on diagonal k of axes i and j, k to the right of the main one, and how many bytes before the first. */
+static inline npy_intp thn_diagonal(const ThnCell *c, int i, int j, int64_t k, npy_intp *before)
+{
+    const npy_intp rows = c->dims[i], columns = c->dims[j];
+    const npy_intp n = k <= -rows || k >= columns ? 0 : k < 0 ? thn_least(rows + k, columns) : thn_least(rows, columns - k);
+    *before = n == 0 ? 0 : k < 0 ? -k * c->strides[i] : k * c->strides[j];
+    return n;
+}
+
 /* A float of 4 bytes or a double. */
 static inline double thn_get_real(npy_intp item, const char *p)
 {

@@ -113,33 +113,31 @@ static const char *source(const ThnTransfer *t, const int64_t *sources, int64_t 
 
 #define HALVES 2048
 
-static void combine_halves(const ThnTransfer *t, char *to, const int64_t *sources, int64_t count, npy_intp n)
+/* The k-th source from element `at` on; halves as numbers of float32, for which there is `room`. */
+static const char *operand(const ThnTransfer *t, const int64_t *sources, int64_t k, npy_intp at, npy_intp n, float *room)
 {
-    const ThnInner widen = thn_cast_inner(NPY_FLOAT, NPY_HALF), narrow = thn_cast_inner(NPY_HALF, NPY_FLOAT);
-    float sum[HALVES], next[HALVES];
-    for (npy_intp at = 0; at < n; at += HALVES) {
-        const npy_intp m = n - at < HALVES ? n - at : HALVES;
-        widen(m, (char *)sum, 4, source(t, sources, 0) + 2 * at, 2);
-        for (int64_t k = 1; k < count; k++) {
-            widen(m, (char *)next, 4, source(t, sources, k) + 2 * at, 2);
-            combine_two(&t->combine, (const char *)sum, (const char *)next, (char *)sum, m);
-        }
-        narrow(m, to + 2 * at, 2, (const char *)sum, 4);
+    const char *from = source(t, sources, k) + at * t->combine.itemsize;
+    if (t->combine.half) {
+        thn_cast_inner(NPY_FLOAT, NPY_HALF)(n, (char *)room, 4, from, 2);
+        return (const char *)room;
     }
+    return from;
 }
 
 static void combine_all(const ThnTransfer *t, char *to, const int64_t *sources, int64_t count, npy_intp n)
 {
-    const npy_intp block = count > 2 ? BLOCK : n, size = t->combine.itemsize;
-    if (t->combine.half) {
-        combine_halves(t, to, sources, count, n);
-        return;
-    }
+    const ThnCombine *c = &t->combine;
+    const npy_intp block = c->half ? HALVES : count > 2 ? BLOCK : n;
+    float room[HALVES], next[HALVES];
     for (npy_intp at = 0; at < n; at += block) {
-        const npy_intp m = n - at < block ? n - at : block, here = at * size;
-        combine_two(&t->combine, source(t, sources, 0) + here, source(t, sources, 1) + here, to + here, m);
-        for (int64_t k = 2; k < count; k++) {
-            combine_two(&t->combine, to + here, source(t, sources, k) + here, to + here, m);
+        const npy_intp m = thn_least(n - at, block);
+        char *here = to + at * c->itemsize, *sum = c->half ? (char *)room : here;
+        const char *first = operand(t, sources, 0, at, m, room);
+        for (int64_t k = 1; k < count; k++, first = sum) {
+            combine_two(c, first, operand(t, sources, k, at, m, next), sum, m);
+        }
+        if (c->half) {
+            thn_cast_inner(NPY_HALF, NPY_FLOAT)(m, here, 2, sum, 4);
         }
     }
 }

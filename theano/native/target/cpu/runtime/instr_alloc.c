@@ -127,15 +127,13 @@ static int diagonal_matrix_prepare(ThnFrame *f, const ThnInstr *ins)
 /* Puts elements on diagonal k of the C contiguous array: where all indices are equal, but for k between the two of a matrix. */
 static void write_diagonal(const ThnCell *out, int64_t k, const ThnCell *from)
 {
-    const npy_intp rows = out->dims[0], columns = out->dims[1];
-    if (k > -rows && k < columns) {
-        const npy_intp down = k < 0 ? rows + k : rows, right = k > 0 ? columns - k : columns;
-        char *first = out->data + (k < 0 ? -k * out->strides[0] : k * out->strides[1]);
-        npy_intp step = 0;
-        for (int i = 0; i < out->ndim; i++) {
-            step += out->strides[i];
-        }
-        thn_copy_inner(out->itemsize)(down < right ? down : right, first, step, from->data, from->ndim ? from->strides[0] : 0);
+    npy_intp before, step = 0;
+    const npy_intp n = thn_diagonal(out, 0, 1, k, &before);
+    for (int i = 0; i < out->ndim; i++) {
+        step += out->strides[i];
+    }
+    if (n > 0) {
+        thn_copy_inner(out->itemsize)(n, out->data + before, step, from->data, from->ndim ? from->strides[0] : 0);
     }
 }
 

@@ -299,10 +299,8 @@ static int diagonal_prepare(ThnFrame *f, const ThnInstr *ins)
     const thn_diagonal_params *d = ins->data;
     ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     const int first = (int)d->axes.at[0], second = (int)d->axes.at[1];
-    const npy_intp n1 = in->dims[first], n2 = in->dims[second];
-    npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM];
-    int64_t offset = ins->nin > 1 ? thn_scalar_int(THN_IN(f, ins, 1)) : d->offset;
-    char *data = in->data;
+    const int64_t offset = ins->nin > 1 ? thn_scalar_int(THN_IN(f, ins, 1)) : d->offset;
+    npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM], before;
     int nd = 0;
     for (int i = 0; i < in->ndim; i++) {
         if (i != first && i != second) {
@@ -310,14 +308,9 @@ static int diagonal_prepare(ThnFrame *f, const ThnInstr *ins)
             strides[nd++] = in->strides[i];
         }
     }
-    offset = offset < -n1 ? -n1 : offset > n2 ? n2 : offset;
-    const npy_intp rows = n1 + (offset < 0 ? offset : 0), cols = n2 - (offset > 0 ? offset : 0);
-    dims[nd] = rows < cols ? rows : cols;
+    dims[nd] = thn_diagonal(in, first, second, offset, &before);
     strides[nd] = in->strides[first] + in->strides[second];
-    if (dims[nd] > 0) {
-        data += offset < 0 ? -offset * in->strides[first] : offset * in->strides[second];
-    }
-    return thn_out_view(f, out, in, data, dims, strides);
+    return thn_out_view(f, out, in, in->data + before, dims, strides);
 }
 
 THN_INSTRUCTION(dimshuffle, dimshuffle_check, dimshuffle_prepare, NULL)
