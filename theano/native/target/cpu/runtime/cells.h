@@ -273,7 +273,7 @@ static inline npy_intp thn_most(npy_intp a, npy_intp b)
     return a > b ? a : b;
 }
 
-/* How many elements there are on diagonal k of axes i and j, k to the right of the main one, and how many bytes before the first. */
+/* How many elements diagonal k of axes i and j has, k to the right of the main one, and how many bytes lie before the first. */
 static inline npy_intp thn_diagonal(const ThnCell *c, int i, int j, int64_t k, npy_intp *before)
 {
     const npy_intp rows = c->dims[i], columns = c->dims[j];
