@@ -270,36 +270,50 @@ static int arange_prepare(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-#define FILL(T)                                                            \
-    for (npy_intp i = 0; i < n; i++) {                                     \
-        ((T *)out->data)[i] = (T)r->start + (T)i * (T)r->delta;            \
+typedef struct {
+    const Range *range;
+    const ThnCell *out;
+    ThnInner cast;
+} Filling;
+
+#define FILL(T, START, STEP)                                                \
+    for (; i < end; i++) {                                                 \
+        ((T *)out->data)[i] = (T)(START) + (T)i * (T)(STEP);               \
     }                                                                      \
     return 0;
+
+static int fill_range(void *ctx, npy_intp i, npy_intp end)
+{
+    const ThnCell *out = ((const Filling *)ctx)->out;
+    const Range *r = ((const Filling *)ctx)->range;
+    switch (out->typenum) {
+    case NPY_DOUBLE: FILL(double, r->start, r->delta)
+    case NPY_FLOAT: FILL(float, r->start, r->delta)
+    case NPY_INT64: FILL(uint64_t, r->istart, r->istep)
+    default: break;
+    }
+    const int integer = PyTypeNum_ISINTEGER(out->typenum);
+    for (npy_intp m; i < end; i += m) {
+        int64_t whole[256];
+        double real[256];
+        m = thn_least(end - i, 256);
+        for (npy_intp k = 0; k < m; k++) {
+            whole[k] = (int64_t)((uint64_t)r->istart + (uint64_t)(i + k) * (uint64_t)r->istep);
+            real[k] = r->start + (double)(i + k) * r->delta;
+        }
+        const char *values = integer ? (const char *)whole : (const char *)real;
+        ((const Filling *)ctx)->cast(m, out->data + i * out->itemsize, out->itemsize, values, 8);
+    }
+    return 0;
+}
 
 static int arange_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *out = THN_OUT(f, ins, 0);
-    const Range *r = f->scratch[ins->index].ptr;
-    npy_intp n = out->dims[0];
-    switch (out->typenum) {
-    case NPY_DOUBLE: FILL(double)
-    case NPY_FLOAT: FILL(float)
-    default: break;
-    }
-    const int integer = PyTypeNum_ISINTEGER(out->typenum);
-    const ThnInner cast = thn_cast_inner(out->typenum, integer ? NPY_INT64 : NPY_DOUBLE);
-    THN_FAIL_IF(f, !cast, PyExc_TypeError, "arange: this dtype is not supported");
-    for (npy_intp start = 0, m; start < n; start += m) {
-        int64_t whole[256];
-        double real[256];
-        m = thn_least(n - start, 256);
-        for (npy_intp i = 0; i < m; i++) {
-            whole[i] = (int64_t)((uint64_t)r->istart + (uint64_t)(start + i) * (uint64_t)r->istep);
-            real[i] = r->start + (double)(start + i) * r->delta;
-        }
-        cast(m, out->data + start * out->itemsize, out->itemsize, integer ? (const char *)whole : (const char *)real, 8);
-    }
-    return 0;
+    Filling l = {.range = f->scratch[ins->index].ptr, .out = out};
+    l.cast = thn_cast_inner(out->typenum, PyTypeNum_ISINTEGER(out->typenum) ? NPY_INT64 : NPY_DOUBLE);
+    THN_FAIL_IF(f, !l.cast, PyExc_TypeError, "arange: this dtype is not supported");
+    return thn_parallel_ranges(out->dims[0], 32768, fill_range, &l);
 }
 
 /* ---- conversion */

@@ -6,6 +6,9 @@
 
 #define PART 16384 /* elements from which on another thread may take a share */
 
+#define CALL 16            /* elements that are copied in the time of finding out where to copy some */
+#define MOST_PADDED 1e9    /* elements of padded lines */
+
 /* One axis of the images. */
 typedef struct {
     npy_intp size, length, step, before, count; /* of the image, a window, between windows; what is before and behind it; windows */
@@ -14,6 +17,7 @@ typedef struct {
 typedef struct {
     Axis rows, columns;
     int wrapped, as_they_lie; /* pixels are read where they are: nothing is around them, and lines are dense */
+    int apart;                /* windows are far apart: each is read alone */
     const ThnCell *images;    /* read, or written to */
     char *neighbours;         /* (image, window row, window column, row, column) */
     npy_intp units, per_task;
@@ -64,22 +68,21 @@ static int describe(ThnFrame *f, Job *j, int mode, const ThnCell *images, const 
     return lay_out(f, &j->columns, mode, "columns");
 }
 
-/* A line of an image with what is around it: zeros, or the pixels of the opposite border. */
-static void pad(const Job *j, const char *image, npy_intp at, char *line)
+/* `n` pixels of a line from `column` on, with what is around it: zeros, or the pixels of the opposite border. */
+static void pad(const Job *j, const char *image, npy_intp at, npy_intp column, npy_intp n, char *to)
 {
     const Axis *r = &j->rows, *c = &j->columns;
-    const npy_intp item = j->images->itemsize, stride = j->images->strides[3], edge = c->before * item;
-    const ThnInner copy = thn_copy_inner((int)item);
+    const npy_intp item = j->images->itemsize, stride = j->images->strides[3];
     at = j->wrapped ? (at + r->size) % r->size : at;
-    memset(line, 0, (size_t)((c->size + 2 * c->before) * item));
-    if (at < 0 || at >= r->size) {
-        return;
-    }
-    const char *p = image + at * j->images->strides[2];
-    copy(c->size, line + edge, item, p, stride);
-    if (j->wrapped) {
-        copy(c->before, line, item, p + (c->size - c->before) * stride, stride);
-        copy(c->before, line + edge + c->size * item, item, p, stride);
+    const npy_intp size = at < 0 || at >= r->size ? 0 : c->size; /* a line that is not there has no pixels */
+    for (npy_intp m; n > 0; n -= m, column += m, to += m * item) {
+        const npy_intp from = j->wrapped ? (column + size) % size : column;
+        m = thn_least(from < 0 ? -from : from < size ? size - from : n, n);
+        if (from < 0 || from >= size) {
+            memset(to, 0, (size_t)(m * item));
+        } else {
+            thn_copy_inner((int)item)(m, to, item, image + at * j->images->strides[2] + from * stride, stride);
+        }
     }
 }
 
@@ -104,27 +107,34 @@ static void gather(const char *p, npy_intp step, npy_intp count, npy_intp bytes,
     }
 }
 
-/* Rows of windows. Lines are padded one by one, as many as a window has at a time, each for all windows of this range. */
+/* Rows of windows. Lines are padded one by one, as many as a window has at a time, each for all windows of this range; where windows
+ * are far apart, only what is in them. */
 static int gather_some(void *ctx, npy_intp unit, npy_intp end)
 {
     const Job *j = ctx;
     const ThnCell *x = j->images;
     const Axis *r = &j->rows, *c = &j->columns;
-    const npy_intp item = x->itemsize, bytes = c->length * item, next = r->length * bytes, padded = (c->size + 2 * c->before) * item;
-    THN_POOLED char *lines = j->as_they_lie ? NULL : thn_pool_alloc((size_t)(r->length * padded));
-    THN_NEED(lines || j->as_they_lie);
+    const npy_intp item = x->itemsize, bytes = c->length * item, next = r->length * bytes, width = c->size + 2 * c->before;
+    const int padded = !j->as_they_lie && !j->apart;
+    THN_POOLED char *lines = padded ? thn_pool_alloc((size_t)(r->length * width * item)) : NULL;
+    THN_NEED(lines || !padded);
     for (npy_intp done = 0; unit < end; unit++) {
         const npy_intp image = unit / r->count, first = unit % r->count * r->step;
         const char *pixels = x->data + image / x->dims[1] * x->strides[0] + image % x->dims[1] * x->strides[1];
         char *out = j->neighbours + unit * c->count * next;
         done = first ? done : 0;
         for (npy_intp k = first; k < first + r->length; k++, out += bytes) {
-            char *line = lines + k % r->length * padded;
+            char *line = lines + k % r->length * width * item;
             if (lines && k >= done) {
-                pad(j, pixels, k - r->before, line);
+                pad(j, pixels, k - r->before, -c->before, width, line);
                 done = k + 1;
             }
-            gather(lines ? line : pixels + k * x->strides[2], c->step * item, c->count, bytes, out, next);
+            for (npy_intp b = 0; j->apart && b < c->count; b++) {
+                pad(j, pixels, k - r->before, b * c->step - c->before, c->length, out + b * next);
+            }
+            if (!j->apart) {
+                gather(lines ? line : pixels + k * x->strides[2], c->step * item, c->count, bytes, out, next);
+            }
         }
     }
     return 0;
@@ -164,7 +174,7 @@ static int keep(ThnFrame *f, const ThnInstr *ins, Job *j, double each)
 {
     Job *kept = thn_scratch(f, ins, sizeof *kept);
     THN_NEED(kept);
-    j->per_task = each > 0 && each < PART ? (npy_intp)(PART / each) : 1;
+    j->per_task = thn_most(j->per_task, each > 0 && each < PART ? (npy_intp)(PART / each) : 1);
     *kept = *j;
     f->work = each * (double)j->units;
     return 0;
@@ -183,6 +193,12 @@ static int neighbours_prepare(ThnFrame *f, const ThnInstr *ins)
                 PyExc_MemoryError, "Images2Neibs: too many windows");
     THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), dims));
     j.as_they_lie = !j.rows.before && !j.columns.before && (x->strides[3] == x->itemsize || x->dims[3] < 2);
+    const double width = (double)(j.columns.size + 2 * j.columns.before), length = (double)j.rows.length;
+    const double alone = length * (double)j.columns.count * (double)(j.columns.length + CALL);
+    const double padded = (double)thn_least(j.rows.step, j.rows.length) * width;
+    j.apart = !j.as_they_lie && (alone < padded || length * width > MOST_PADDED);
+    /* Each task pads all lines of its first windows. */
+    j.per_task = j.as_they_lie || j.apart ? 1 : thn_least(j.rows.length, j.units / 4);
     return keep(f, ins, &j, (double)(j.columns.count * dims[1]));
 }
 
