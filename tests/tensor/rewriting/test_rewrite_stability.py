@@ -49,6 +49,31 @@ def test_log_sum_exp(axis):
     np.testing.assert_allclose(f(value), np.logaddexp.reduce(value, axis=axis), rtol=1e-14)
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_log_of_a_wider_sum_of_exponentials_does_not_overflow(dtype):
+    v = T.vector(dtype=dtype)
+    f = theano.function([v], T.log(T.sum(T.exp(v), dtype="float64")), mode=FAST)
+    for a in (-800, 800):
+        # The differences are of the dtype of the terms.
+        np.testing.assert_allclose(f(np.array([a, a + 1], dtype)), np.logaddexp(a, a + 1), rtol=1e-3)
+
+
+def test_quotients_by_the_sigmoids_of_a_row_cancel():
+    row, col, s = T.drow(), T.dcol(), T.nnet.sigmoid
+    f = theano.function([m, row, col], s(row) * (m + row / (s(row) * s(col))), mode=FAST)
+    ones = np.ones((2, 3))
+    one = 1 / (1 + np.exp(-1))
+    expected = [-800 / one, 1 + 800 / one, one + 1 / one]
+    np.testing.assert_allclose(f(ones, [[-800, 800, 1.0]], ones[:, :1]), [expected] * 2, rtol=1e-6)
+
+
+def test_gradient_of_a_sum_of_quotients_by_one_sigmoid_is_finite_at_its_tails():
+    s = T.nnet.sigmoid(x)
+    total = -1 / s + y / s + (1 - T.nnet.sigmoid(2 * x)) / s
+    f = theano.function([x, y], T.grad((total - total * T.nnet.sigmoid(-x)).sum(), x), mode=FAST)
+    np.testing.assert_allclose(f([-800.0, -40, 1, 40], [3.0, 4, 5, 6]), [0, 0, -0.20998717, 0], atol=1e-8)
+
+
 def test_gradient_of_log_erfc():
     f = theano.function([x], T.grad(T.log(T.erfc(x)).sum(), x), mode=FAST)
     points = [-2.0, 0.5, 5.0, 30.0]
