@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from theano.gof.graph import Apply, Variable
 from theano.native.optimize.schedule import Schedule, destroyed_inputs
-from theano.native.program import ProgramBuilder, lowering_of
+from theano.native.program import ProgramBuilder, find_lowering, lowering_of
 
 
 class Pair(NamedTuple):
@@ -55,12 +55,13 @@ def find_pairs(schedule: Schedule) -> dict[Apply, Pair]:
     """
     found: dict[Apply, Pair] = {}
     tail = set(schedule.tail)
+    for op in {type(node.op): node.op for nodes in schedule.regions.values() for node in nodes}.values():
+        find_lowering(op)  # brings the rules of its family
     for nodes in schedule.regions.values():
         position: dict[Apply, int] = {}
         for node in list(nodes):
-            # A lowering brings the rules of its family.
-            rule = pair_rules.get(type(node.op)) if lowering_of(node) is not None else None
-            pair = rule(node) if rule is not None else None
+            rule = pair_rules.get(type(node.op))
+            pair = rule(node) if rule is not None and lowering_of(node) is not None else None
             if pair is None or pair.first in found or (pair.first in tail) != (node in tail):
                 continue
             position = position or {n: i for i, n in enumerate(nodes)}

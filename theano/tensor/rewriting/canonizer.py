@@ -245,8 +245,14 @@ class AlgebraicCanonizer(LocalOptimizer):
 
     def _split(self, terms: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """The terms that are no numbers, and the numbers that the others are."""
-        known = [(v, self.get_constant(v)) for v in terms]
-        return [v for v, number in known if number is None], [number for _, number in known if number is not None]
+        rest, numbers = [], []
+        for v in terms:
+            number = self.get_constant(v)
+            if number is None:
+                rest.append(v)
+            else:
+                numbers.append(number)
+        return rest, numbers
 
     def simplify(self, num: list[Any], denum: list[Any], out_type: Any) -> tuple[list[Any], list[Any]]:
         """`simplify_constants` of `simplify_factors`."""
@@ -271,14 +277,18 @@ class AlgebraicCanonizer(LocalOptimizer):
         (num, numct), (denum, denumct) = map(self._split, (orig_num, orig_denum))
         if not numct and not denumct:
             return list(orig_num), list(orig_denum)
-        if self.use_reciprocal or num:
+        one_number = num and len(numct) == 1 and not denumct and out_type is not None and self._sums is not None
+        if one_number and getattr(numct[0], "dtype", None) == out_type.numpy_dtype:
+            # There is nothing to compute.
+            ct = [] if self._is_neutral(numct[0]) else numct
+        elif self.use_reciprocal or num:
             ct = self.calculate(numct, denumct, aslist=True, out_type=out_type)
         else:
             # Without reciprocal a bare denominator needs the neutral element above it.
             ct = [self.calculate(numct, denumct, aslist=False, out_type=out_type)]
         # Of the rank of the result where that is known: no DimShuffle is needed then, only to be folded again.
         ndim, dtype = (0, None) if out_type is None else (out_type.ndim, out_type.dtype)
-        if len(ct) == len(numct) == 1 and not denumct and _same_value(np.asarray(numct[0]), np.asarray(ct[0])):
+        if len(ct) == len(numct) == 1 and not denumct and (ct is numct or _same_value(np.asarray(numct[0]), np.asarray(ct[0]))):
             one = next(v for v, other in zip_longest(orig_num, num) if v is not other)
             if one is orig_num[0]:
                 # The constant stands where it belongs: a new one would look like a change for ever.
