@@ -1,7 +1,7 @@
 /* Instructions: pooling and its gradients, see pooling.h for the loops over the rows of planes.
  *
- * What a result is made of are planes of images or of windows: rows along the last axis, `across`, one below the other along the one
- * before, `down`. Along the pooled axes before these, a plane of results is made of those that it covers or is covered by. */
+ * What a result is made of are planes of images or of windows: rows along the last axis, `across`, one below the other along the
+ * one before, `down`. Along the pooled axes before these, a plane of results is made of those that it covers or is covered by. */
 #include "vm.h"
 #include "copy.h"
 #include "plan.h"
@@ -251,15 +251,18 @@ typedef struct {
     atomic_int failed;
 } Job;
 
-static Source source_of(const State *s, const ThnCell *cell, int of_images, npy_intp item)
+static void open_source(const State *s, Source *v, const ThnCell *cell, int of_images, npy_intp item)
 {
-    Source v = {.cell = cell, .of_images = of_images, .n = length_of(&s->axes[s->nd - 1], of_images), .item = item};
-    v.step = s->run ? cell->itemsize : cell->strides[cell->ndim - 1];
-    if (cell->typenum != s->typenum || (v.step != item && v.n > 1)) {
-        v.convert = thn_cast_inner(s->typenum, cell->typenum);
+    v->cell = cell;
+    v->of_images = of_images;
+    v->n = length_of(&s->axes[s->nd - 1], of_images);
+    v->item = item;
+    v->step = s->run ? cell->itemsize : cell->strides[cell->ndim - 1];
+    if (cell->typenum != s->typenum || (v->step != item && v->n > 1)) {
+        v->convert = thn_cast_inner(s->typenum, cell->typenum);
     }
     for (int i = 0; i < s->nd - 1; i++) {
-        v.strides[i] = s->lead + i >= 0 ? cell->strides[s->lead + i] : 0;
+        v->strides[i] = s->lead + i >= 0 ? cell->strides[s->lead + i] : 0;
     }
     npy_intp run = 1;
     for (int i = s->lead - 1; i >= 0; i--) {
@@ -267,14 +270,13 @@ static Source source_of(const State *s, const ThnCell *cell, int of_images, npy_
             continue;
         }
         if (run == 1) {
-            v.image = cell->strides[i];
-        } else if (cell->strides[i] != v.image * run) {
-            v.image = 0;
+            v->image = cell->strides[i];
+        } else if (cell->strides[i] != v->image * run) {
+            v->image = 0;
             break;
         }
         run *= cell->dims[i];
     }
-    return v;
 }
 
 static const char *image_at(const State *s, const Source *v, npy_intp image)
@@ -353,8 +355,9 @@ static int work_open(const Job *job, Work *w)
     }
     const npy_intp made = length_of(across, s->of_images);
     w->block = THN_POOL_PARTS({&p->x, lists}, {&p->maxima, lists}, {&p->other, lists}, {&p->factors, lists},
-                              {&p->rows, (size_t)(2 * job->planes * job->rows) * sizeof(void *)}, {&p->line, line}, {&p->slots, slots},
-                              {&w->buffers[0], converted[0]}, {&w->buffers[1], converted[1]}, {&w->buffers[2], converted[2]},
+                              {&p->rows, (size_t)(2 * job->planes * job->rows) * sizeof(void *)}, {&p->line, line},
+                              {&p->slots, slots}, {&w->buffers[0], converted[0]}, {&w->buffers[1], converted[1]},
+                              {&w->buffers[2], converted[2]},
                               {&w->out, job->store ? (size_t)(s->length * made * item) : 0},
                               {&w->sizes, job->is_average ? (size_t)(across->count * item) : 0}, {&w->low, windows},
                               {&w->high, windows});
@@ -494,16 +497,18 @@ static int pool_execute(ThnFrame *f, const ThnInstr *ins)
     if (code == THN_OP_pool) {
         job.loop = mode == THN_PoolMode_MAX ? loops->max : loops->sum;
     } else {
-        job.loop = code == THN_OP_pool_max_gradient ? loops->max_gradient : code == THN_OP_pool_pick ? loops->pick : loops->sum_gradient;
+        job.loop = code == THN_OP_pool_max_gradient   ? loops->max_gradient
+                   : code == THN_OP_pool_sum_gradient ? loops->sum_gradient
+                                                      : loops->pick;
     }
     if (code == THN_OP_pool_sum_gradient) {
-        job.sources[2] = source_of(s, second, 0, loops->item);
+        open_source(s, &job.sources[2], second, 0, loops->item);
     } else {
-        job.sources[0] = source_of(s, x, 1, loops->item);
+        open_source(s, &job.sources[0], x, 1, loops->item);
     }
     if (code == THN_OP_pool_max_gradient || code == THN_OP_pool_pick) {
-        job.sources[1] = source_of(s, second, 0, loops->item);
-        job.sources[2] = source_of(s, third, code == THN_OP_pool_pick, loops->item);
+        open_source(s, &job.sources[1], second, 0, loops->item);
+        open_source(s, &job.sources[2], third, code == THN_OP_pool_pick, loops->item);
         job.first = code == THN_OP_pool_pick && ((const thn_pool_pick_params *)ins->data)->first;
     }
     if (job.out->typenum != s->typenum) {

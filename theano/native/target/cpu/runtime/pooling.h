@@ -1,13 +1,13 @@
 /* Loops of pooling over the rows of planes, for the dtypes in which it computes. No Python objects, no GIL.
  *
- * A row lies along the last pooled axis, `across`, the rows of a plane along the one before it, `down`. A row of results is made of
- * the rows of the other kind (of images or of windows) that cover it or are covered by it, in one plane or, where more axes are
- * pooled, in some.
+ * A row lies along the last pooled axis, `across`, the rows of a plane along the one before it, `down`. A row of results is
+ * made of the rows of the other kind (of images or of windows) that cover it or are covered by it, in one plane or, where more
+ * axes are pooled, in some.
  *
- * Along a row window j covers the elements j * s .. j * s + w - 1 of a padded row. Element u is so in the windows u / s - t of the
- * taps t = 0 .. taps - 1, where taps = ceil(w / s), the last of which only if it is one of the first w - (taps - 1) * s elements of
- * its stride. For gradients, what belongs to windows is therefore spread out, each repeated s times, and element u looks at position
- * u - t * s of it. */
+ * Along a row window j covers the elements j * s .. j * s + w - 1 of a padded row. Element u is so in the windows u / s - t of
+ * the taps t = 0 .. taps - 1, where taps = ceil(w / s), the last of which only if it is one of the first w - (taps - 1) * s
+ * elements of its stride. For gradients, what belongs to windows is therefore spread out, each repeated s times, and element u
+ * looks at position u - t * s of it. Of windows two apart, every second element is taken together instead. */
 #ifndef THN_POOLING_H
 #define THN_POOLING_H
 

@@ -181,8 +181,8 @@ INLINE void NAME(spread)(T *restrict e, const T *restrict v, npy_intp count, npy
     }
 }
 
-/* What rows of windows give to a row. Those of gradients lie behind those of maxima in `rows`, or alone where all elements get them;
- * if they were spread out, those of the last tap lie `last` elements behind the others. */
+/* What rows of windows give to a row. In `rows` there are maxima and gradients in turn, of which only gradients matter where all
+ * elements get them; if they were spread out, gradients of the last tap lie `last` elements behind the others. */
 typedef struct {
     const T *const *rows;
     npy_intp nrows, taps, w, s, p, last;
@@ -395,15 +395,34 @@ INLINE void NAME(whole_gradient)(const ThnPoolPlane *p, int is_max)
     }
 }
 
-/* Where windows of maxima are two long, cover rows from their begin to their end and do not overlap: all rows of a window at a
- * time. */
+/* Some rows of windows of two elements, which have all elements of the rows and are all that these are in. */
+INLINE void NAME(give_window)(T *gx, const char *x, npy_intp x_row, npy_intp n, npy_intp rows, const T *maxima, const T *g)
+{
+    for (npy_intp i = 0; i < n; i += 2 * WIDE) {
+        /* The last vectors may repeat some elements of those before. */
+        const npy_intp at = thn_least(i, n - 2 * WIDE);
+        const V m = THN_PERMUTE(VECTOR(maxima + at / 2), (M)AS_READ), given = THN_PERMUTE(VECTOR(g + at / 2), (M)AS_READ);
+        for (npy_intp r = 0; r < rows; r++) {
+            const T *from = ROW(x, x_row, r) + at;
+            T *to = gx + r * n + at;
+            const V a = VECTOR(from), b = VECTOR(from + WIDE);
+            const M even = (M)(THN_SHUFFLE(a, b, (M)EVENS) == m), odd = (M)(THN_SHUFFLE(a, b, (M)ODDS) == m);
+            /* Added to zero, as others are: no negative zeros. */
+            const V to_even = (V){0} + (V)((M)given & even), to_odd = (V){0} + (V)((M)given & odd);
+            *(V *)to = THN_SHUFFLE(to_even, to_odd, (M)LOWER);
+            *(V *)(to + WIDE) = THN_SHUFFLE(to_even, to_odd, (M)UPPER);
+        }
+    }
+}
+
+/* Such windows, which do not overlap: all rows of one at a time. */
 TARGET static __attribute__((noinline)) void NAME(pairs_gradient)(const ThnPoolPlane *p)
 {
     const ThnPoolAxis d = p->down;
-    const npy_intp n = p->across.n, count = p->across.count, x_row = p->x_row;
+    const npy_intp n = p->across.n, x_row = p->x_row;
     T *gx = (T *)p->out;
     npy_intp k = (p->begin + d.p) / d.s, end;
-    for (npy_intp y = p->begin; y < p->end; y = end, k++) {
+    for (npy_intp y = p->begin; y < p->end; gx += (end - y) * n, y = end, k++) {
         if (k >= d.count) {
             memset(gx, 0, sizeof(T) * (size_t)((p->end - y) * n));
             return;
@@ -411,22 +430,11 @@ TARGET static __attribute__((noinline)) void NAME(pairs_gradient)(const ThnPoolP
         end = thn_least((k + 1) * d.s - d.p, p->end);
         const T *maxima = ROW(p->maxima[0], p->maxima_row, k), *g = ROW(p->other[0], p->other_row, k);
         const char *x = p->x[0] + y * x_row;
-        /* The last vectors may repeat some elements of those before. */
-        for (npy_intp i = 0; i < count; i += WIDE) {
-            const npy_intp j = thn_least(i, count - WIDE);
-            const V m = THN_PERMUTE(VECTOR(maxima + j), (M)AS_READ), given = THN_PERMUTE(VECTOR(g + j), (M)AS_READ);
-            const char *from = x + 2 * j * (npy_intp)sizeof(T);
-            T *to = gx + 2 * j;
-            for (npy_intp rows = end - y; rows > 0; rows--, to += n, from += x_row) {
-                const V a = VECTOR((const T *)from), b = VECTOR((const T *)from + WIDE);
-                const M even = (M)(THN_SHUFFLE(a, b, (M)EVENS) == m), odd = (M)(THN_SHUFFLE(a, b, (M)ODDS) == m);
-                /* Added to zero, as others are: no negative zeros. */
-                const V to_even = (V){0} + (V)((M)given & even), to_odd = (V){0} + (V)((M)given & odd);
-                *(V *)to = THN_SHUFFLE(to_even, to_odd, (M)LOWER);
-                *(V *)(to + WIDE) = THN_SHUFFLE(to_even, to_odd, (M)UPPER);
-            }
+        if (end - y == 2) {
+            NAME(give_window)(gx, x, x_row, n, 2, maxima, g);
+        } else {
+            NAME(give_window)(gx, x, x_row, n, end - y, maxima, g);
         }
-        gx += (end - y) * n;
     }
 }
 
