@@ -10,6 +10,8 @@
 #define ARE_LARGER(a, b) ((M)((b) > (a)) | (M)((b) != (b)))
 #endif
 #include "vectors_32.h"
+/* Shuffles of floats are cheap. */
+#define HAVE_PAIRS ((T)0.5 != 0)
 
 #define INLINE TARGET static inline __attribute__((always_inline))
 /* Vectors of elements, which are as these in memory: no pointer that is read lies where they are written. And of their bits. */
@@ -273,6 +275,8 @@ INLINE void NAME(give)(T *gx, const T *x, npy_intp n, Given v, int paired)
     (v.nrows == 1 ? GIVE(1, TAPS, W, P) : v.nrows == (MOST) ? GIVE(MOST, TAPS, W, P) : GIVE(v.nrows, TAPS, W, P))
     if (paired && v.w == 3 && v.p < 2) {
         v.p ? GIVE_ROWS(2, 2, 3, 1) : GIVE_ROWS(2, 2, 3, 0);
+    } else if (paired && v.w == 2 && v.p == 0) {
+        GIVE_ROWS(1, 1, 2, 0);
     } else if (paired) {
         GIVE(v.nrows, v.taps, v.w, v.p);
     } else if (v.taps == 1) {
@@ -291,7 +295,7 @@ INLINE void NAME(give)(T *gx, const T *x, npy_intp n, Given v, int paired)
 INLINE void NAME(gradient)(const ThnPoolPlane *p, int is_max)
 {
     const ThnPoolAxis a = p->across, d = p->down;
-    const int paired = a.s == 2;
+    const int paired = a.s == 2 && HAVE_PAIRS;
     const npy_intp taps = thn_pool_taps(&a), s = paired ? 1 : a.s, keep = a.w - (taps - 1) * s, pitch = p->pitch;
     const npy_intp before = (taps - 1) * s, last = !paired && taps > 1 && keep != s ? pitch : 0;
     npy_intp low = thn_pool_first_window(&d, p->begin), high = thn_least((p->begin + d.p) / d.s, d.count - 1);
@@ -442,7 +446,7 @@ INLINE void NAME(any_gradient)(const ThnPoolPlane *p, int is_max)
 {
     const ThnPoolAxis a = p->across, d = p->down;
     const int whole = a.count == 1 && a.p == 0 && a.w >= a.n && d.count == d.n && d.w == 1 && d.p == 0 && p->planes == 1;
-    const int fits = a.w == 2 && a.s == 2 && a.p == 0 && a.n == 2 * a.count && a.count >= WIDE;
+    const int fits = HAVE_PAIRS && a.w == 2 && a.s == 2 && a.p == 0 && a.n == 2 * a.count && a.count >= WIDE;
     if (whole) {
         NAME(whole_gradient)(p, is_max);
     } else if (is_max && fits && d.w == d.s && p->planes == 1) {
@@ -468,8 +472,8 @@ TARGET static void NAME(sum_gradient)(const ThnPoolPlane *p)
 INLINE void NAME(pick_by)(T *restrict z, const T *x, const T *m, const T *v, npy_intp count, npy_intp s, int first)
 {
     for (npy_intp j = 0; j < count; j++) {
-        const T value = first ? v[j * s] : z[j] + v[j * s];
-        z[j] = x[j * s] == m[j] ? value : z[j];
+        const T value = v[j * s];
+        z[j] = first ? (x[j * s] == m[j] ? value : z[j]) : z[j] + (x[j * s] == m[j] ? value : 0);
     }
 }
 
@@ -525,5 +529,6 @@ static const ThnPooling NAME(loops) = {
 #undef WIDE
 #undef VECTOR
 #undef ROW
+#undef HAVE_PAIRS
 #undef Given
 #undef ADD_GIVEN
