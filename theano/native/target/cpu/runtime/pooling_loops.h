@@ -176,6 +176,13 @@ INLINE void NAME(spread)(T *restrict e, const T *restrict v, npy_intp count, npy
         memcpy(e, v, sizeof(T) * (size_t)count);
         return;
     }
+    if (s == 2) {
+        for (npy_intp j = 0; j < count; j++) {
+            e[2 * j] = v[j];
+            e[2 * j + 1] = keep == 2 ? v[j] : 0;
+        }
+        return;
+    }
     for (npy_intp j = 0; j < count; j++) {
         for (npy_intp q = 0; q < s; q++) {
             e[j * s + q] = q < keep ? v[j] : 0;
