@@ -318,7 +318,7 @@ typedef struct {
 static void range_of(const Axis *a, int of_images, npy_intp begin, npy_intp end, npy_intp *low, npy_intp *high)
 {
     *low = of_images ? thn_pool_first_window(a, begin) : thn_pool_first(a, begin);
-    *high = thn_most(of_images ? thn_least((end - 1 + a->p) / a->s + 1, a->count) : thn_pool_end(a, end - 1), *low);
+    *high = thn_most(of_images ? thn_least(thn_pool_strides(a, end - 1 + a->p) + 1, a->count) : thn_pool_end(a, end - 1), *low);
 }
 
 /* How many go into a range of the result at most, if it has any. */

@@ -45,11 +45,17 @@ static inline npy_intp thn_pool_size(const ThnPoolAxis *a, npy_intp j, int padde
     return thn_most(size, 1);
 }
 
+/* The strides in n elements; most are of one or two, which are not worth a division. */
+static inline npy_intp thn_pool_strides(const ThnPoolAxis *a, npy_intp n)
+{
+    return a->s == 1 ? n : a->s == 2 ? n >> 1 : n / a->s;
+}
+
 /* The first window that covers element i, if any does. */
 static inline npy_intp thn_pool_first_window(const ThnPoolAxis *a, npy_intp i)
 {
     const npy_intp before = i + a->p - a->w + 1;
-    return before > 0 ? (before + a->s - 1) / a->s : 0;
+    return before > 0 ? thn_pool_strides(a, before + a->s - 1) : 0;
 }
 
 /* What a loop makes, and of what. Rows are contiguous. */

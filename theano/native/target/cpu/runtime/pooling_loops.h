@@ -170,23 +170,25 @@ TARGET static void NAME(sum)(const ThnPoolPlane *p)
 /* ---- gradients: each row gets what the rows of windows that cover it give */
 
 /* e[j * s + q] = v[j] for q < keep, else 0. */
-INLINE void NAME(spread)(T *restrict e, const T *restrict v, npy_intp count, npy_intp s, npy_intp keep)
+INLINE void NAME(spread_by)(T *restrict e, const T *restrict v, npy_intp count, npy_intp s, npy_intp keep)
 {
-    if (s == 1) {
-        memcpy(e, v, sizeof(T) * (size_t)count);
-        return;
-    }
-    if (s == 2) {
-        for (npy_intp j = 0; j < count; j++) {
-            e[2 * j] = v[j];
-            e[2 * j + 1] = keep == 2 ? v[j] : 0;
-        }
-        return;
-    }
     for (npy_intp j = 0; j < count; j++) {
         for (npy_intp q = 0; q < s; q++) {
             e[j * s + q] = q < keep ? v[j] : 0;
         }
+    }
+}
+
+INLINE void NAME(spread)(T *e, const T *v, npy_intp count, npy_intp s, npy_intp keep)
+{
+    if (s == 1) {
+        memcpy(e, v, sizeof(T) * (size_t)count);
+    } else if (s == 2) {
+        NAME(spread_by)(e, v, count, 2, keep);
+    } else if (s == 3) {
+        NAME(spread_by)(e, v, count, 3, keep);
+    } else {
+        NAME(spread_by)(e, v, count, s, keep);
     }
 }
 
@@ -305,7 +307,7 @@ INLINE void NAME(gradient)(const ThnPoolPlane *p, int is_max)
     const int paired = a.s == 2 && HAVE_PAIRS;
     const npy_intp taps = thn_pool_taps(&a), s = paired ? 1 : a.s, keep = a.w - (taps - 1) * s, pitch = p->pitch;
     const npy_intp before = (taps - 1) * s, last = !paired && taps > 1 && keep != s ? pitch : 0;
-    npy_intp low = thn_pool_first_window(&d, p->begin), high = thn_least((p->begin + d.p) / d.s, d.count - 1);
+    npy_intp low = thn_pool_first_window(&d, p->begin), high = thn_least(thn_pool_strides(&d, p->begin + d.p), d.count - 1);
     npy_intp ready = low, nrows = 0;
     T *gx = (T *)p->out, *slots = (T *)p->slots + before, *line = (T *)p->line + before;
     const T **rows = (const T **)p->rows;
@@ -384,9 +386,14 @@ INLINE void NAME(gradient)(const ThnPoolPlane *p, int is_max)
 }
 
 /* What one window gives to all elements of a row, or those that equal its maximum. */
-INLINE void NAME(give_all)(T *restrict gx, const T *restrict x, npy_intp n, T m, T g, int is_max)
+INLINE void NAME(give_all)(T *gx, const T *x, npy_intp n, T m, T g, int is_max)
 {
-    for (npy_intp i = 0; i < n; i++) {
+    const V every = g - (V){0};
+    npy_intp i = 0;
+    for (; i + WIDE <= n; i += WIDE) {
+        *(V *)(gx + i) = is_max ? (V)((M)every & (M)(VECTOR(x + i) == m)) : every;
+    }
+    for (; i < n; i++) {
         gx[i] = !is_max || x[i] == m ? g : 0;
     }
 }
@@ -395,13 +402,14 @@ INLINE void NAME(give_all)(T *restrict gx, const T *restrict x, npy_intp n, T m,
 INLINE void NAME(whole_gradient)(const ThnPoolPlane *p, int is_max)
 {
     const npy_intp n = p->across.n;
+    const T size = p->factors ? (T)p->factors[0] * *(const T *)p->sizes : 1;
     T *gx = (T *)p->out;
     for (npy_intp y = p->begin; y < p->end; y++, gx += n) {
         const T g = *ROW(p->other[0], p->other_row, y);
         if (is_max) {
             NAME(give_all)(gx, ROW(p->x[0], p->x_row, y), n, *ROW(p->maxima[0], p->maxima_row, y), g, 1);
         } else {
-            NAME(give_all)(gx, NULL, n, 0, p->factors ? g / ((T)p->factors[0] * *(const T *)p->sizes) : g, 0);
+            NAME(give_all)(gx, NULL, n, 0, g / size, 0);
         }
     }
 }
@@ -432,7 +440,7 @@ TARGET static __attribute__((noinline)) void NAME(pairs_gradient)(const ThnPoolP
     const ThnPoolAxis d = p->down;
     const npy_intp n = p->across.n, x_row = p->x_row;
     T *gx = (T *)p->out;
-    npy_intp k = (p->begin + d.p) / d.s, end;
+    npy_intp k = thn_pool_strides(&d, p->begin + d.p), end;
     for (npy_intp y = p->begin; y < p->end; gx += (end - y) * n, y = end, k++) {
         if (k >= d.count) {
             memset(gx, 0, sizeof(T) * (size_t)((p->end - y) * n));
