@@ -1,7 +1,7 @@
-/* Instructions: pooling and its gradients, see pooling.h for the loops over rows.
+/* Instructions: pooling and its gradients, see pooling.h for the loops over the rows of planes.
  *
- * A row is what lies along the last axis. The row of a result is made of the rows of the images that its windows cover along the
- * other pooled axes: these are combined first, then what comes out of it along the row. */
+ * What a result is made of are planes of images or of windows: rows along the last axis, `across`, one below the other along the
+ * one before, `down`. Along the pooled axes before these, a plane of results is made of those that it covers or is covered by. */
 #include "vm.h"
 #include "copy.h"
 #include "plan.h"
@@ -11,15 +11,19 @@
 
 typedef ThnPoolAxis Axis;
 
+/* Elements of the images of which parts of planes are made, about. */
+#define PART 32768
+
 typedef struct {
-    int nd, lead;               /* pooled dims, those before them */
+    int lead;                   /* dims before the axes */
     int run;                    /* images are taken as rows */
+    int nd;                     /* axes: those that are pooled, of a single one also that before it, as windows of one element */
     Axis axes[THN_MAXDIM];
-    npy_intp planes, lines;     /* images; rows of a result in each */
+    int of_images;              /* the result is; else of windows */
+    npy_intp outer;             /* planes of the result */
+    npy_intp rows, parts, length;   /* rows of one; parts of it, and how many rows these have */
     int typenum;                /* in which is computed */
-    npy_intp parts, length;     /* gradients: parts of an image, and how long they are along its first pooled axis */
-    npy_intp tasks, per;        /* and units of work in each */
-    npy_intp sizes[];           /* elements of windows along the row, as averages count them */
+    npy_intp tasks, per;        /* and parts in each */
 } State;
 
 /* The fields that all have begin the same. */
@@ -60,30 +64,6 @@ static npy_intp windows_along(const Axis *a, int ignore_border)
     return thn_least(thn_most(ceiling(a->n - a->w, a->s), 0) + 1, ceiling(a->n, a->s));
 }
 
-/* The elements that window j covers, `padded`: those of the padding, too. */
-static npy_intp first_of(const Axis *a, npy_intp j)
-{
-    return thn_most(j * a->s - a->p, 0);
-}
-
-static npy_intp end_of(const Axis *a, npy_intp j)
-{
-    return thn_least(j * a->s - a->p + a->w, a->n);
-}
-
-static npy_intp size_of(const Axis *a, npy_intp j, int padded)
-{
-    const npy_intp start = j * a->s - a->p;
-    const npy_intp size = padded ? thn_least(start + a->w, a->n + a->p) - start : end_of(a, j) - first_of(a, j);
-    return thn_most(size, 1);
-}
-
-/* The first window that covers element i, if any does. */
-static npy_intp first_window(const Axis *a, npy_intp i)
-{
-    return thn_most(ceiling(i + a->p - a->w + 1, a->s), 0);
-}
-
 /* Reads and checks the windows. */
 static int read_axes(ThnFrame *f, const ThnInstr *ins, Axis *axes, const ThnCell *x)
 {
@@ -117,9 +97,9 @@ static int read_axes(ThnFrame *f, const ThnInstr *ins, Axis *axes, const ThnCell
         a->s = thn_least(a->s, limit);
         a->p = thn_least(a->p, limit);
         a->count = windows_along(a, params->ignore_border);
-        if (a->count == 1) {
+        if (a->count <= 1) {
             /* Nothing lies beyond the first window. */
-            a->w = thn_least(a->w, a->n + 2 * a->p);
+            a->w = thn_most(thn_least(a->w, a->n + 2 * a->p), 1);
             a->s = a->w;
         }
     }
@@ -155,25 +135,40 @@ static int is_run(const ThnCell *cell, int nd)
     return 1;
 }
 
-/* Where one window covers a whole image, the pooled axes are one; `sizes` gets the window's. */
-static void merge_axes(State *s, int padded)
+/* Where one window covers a whole image the pooled axes are one, of which images are rows. */
+static void merge_axes(State *s)
 {
-    Axis *a = s->axes;
-    npy_intp n = 1, size = 1;
+    npy_intp n = 1;
     for (int i = 0; i < s->nd; i++) {
-        if (a[i].count != 1 || a[i].w - a[i].p < a[i].n) {
+        const Axis *a = &s->axes[i];
+        if (a->count != 1 || a->w < a->n || a->p) {
             return;
         }
-        n *= a[i].n;
-        size *= size_of(&a[i], 0, padded);
+        n *= a->n;
     }
-    if (n > 0) {
-        s->nd = 1;
-        s->axes[0] = (Axis){n, 1, n, n, 0};
-        s->sizes[0] = size;
-        s->lines = 1;
-        s->run = 1;
-    }
+    s->nd = 1;
+    s->axes[0] = (Axis){n, 1, n, n, 0};
+    s->run = 1;
+}
+
+static npy_intp length_of(const Axis *a, int of_images)
+{
+    return of_images ? a->n : a->count;
+}
+
+/* Divides the result into parts of planes, and these among tasks. */
+static void plan_parts(State *s, double work)
+{
+    const Axis *down = &s->axes[s->nd - 2], *across = down + 1;
+    s->rows = length_of(down, s->of_images);
+    /* Planes, or where these are few parts of them; large ones in parts that stay in caches. */
+    const npy_intp row = thn_most(across->n * (s->of_images ? 1 : down->s), 1), wanted = thn_worth(work, 64);
+    npy_intp parts = s->outer && s->outer < wanted ? (wanted + s->outer - 1) / s->outer : 1;
+    s->length = thn_most(thn_least((s->rows + parts - 1) / parts, PART / row), 1);
+    s->parts = (s->rows + s->length - 1) / s->length;
+    const npy_intp units = s->outer * s->parts, tasks = thn_most(thn_worth(work, units), 1);
+    s->per = thn_most((units + tasks - 1) / tasks, 1);
+    s->tasks = (units + s->per - 1) / s->per;
 }
 
 static int pool_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -181,139 +176,124 @@ static int pool_prepare(ThnFrame *f, const ThnInstr *ins)
     const Params *params = ins->data;
     const ThnCell *x = THN_IN(f, ins, 0);
     const int nd = params->ndim, lead = x->ndim - nd, code = ins->def->code;
-    const int is_gradient = code == THN_OP_pool_max_gradient || code == THN_OP_pool_sum_gradient;
-    Axis axes[THN_MAXDIM];
-    npy_intp dims[THN_MAXDIM], window = 1;
-    THN_TRY(read_axes(f, ins, axes, x));
-    const npy_intp count = axes[nd - 1].count;
-    State *s = thn_scratch(f, ins, sizeof *s + sizeof *s->sizes * (size_t)count);
+    const int of_images = code == THN_OP_pool_max_gradient || code == THN_OP_pool_sum_gradient;
+    npy_intp dims[THN_MAXDIM];
+    State *s = thn_scratch(f, ins, sizeof *s);
     THN_NEED(s);
-    s->nd = nd;
-    s->lead = lead;
-    s->run = 0;
-    memcpy(s->axes, axes, sizeof *axes * (size_t)nd);
-    s->planes = s->lines = 1;
+    THN_TRY(read_axes(f, ins, s->axes, x));
+    double windows = 1, window = 1;
     for (int i = 0; i < x->ndim; i++) {
-        dims[i] = i < lead ? x->dims[i] : axes[i - lead].count;
-        s->planes *= i < lead ? dims[i] : 1;
-        s->lines *= i >= lead && i < x->ndim - 1 ? dims[i] : 1;
+        dims[i] = i < lead ? x->dims[i] : s->axes[i - lead].count;
+        windows *= (double)dims[i];
     }
     for (int i = 0; i < nd; i++) {
-        window *= thn_least(axes[i].w, axes[i].n + 1);
+        window *= (double)thn_least(s->axes[i].w, s->axes[i].n + 1);
     }
-    const int padded = mode_of(ins) == THN_PoolMode_AVERAGE_INC_PAD;
-    for (npy_intp j = 0; j < count; j++) {
-        s->sizes[j] = size_of(&axes[nd - 1], j, padded);
-    }
-    s->typenum = computed_in(x->typenum);
     if (code == THN_OP_pool_max_gradient || code == THN_OP_pool_pick) {
         THN_TRY(same_dims(f, "the array of maxima", THN_IN(f, ins, 1), dims));
     }
-    if (is_gradient && same_dims(f, "the gradient", THN_IN(f, ins, ins->nin - 4), dims) < 0) {
-        return -1;
+    if (of_images) {
+        THN_TRY(same_dims(f, "the gradient", THN_IN(f, ins, ins->nin - 4), dims));
     }
-    if (code == THN_OP_pool_pick && same_dims(f, "what is picked from", THN_IN(f, ins, 2), x->dims) < 0) {
-        return -1;
+    if (code == THN_OP_pool_pick) {
+        THN_TRY(same_dims(f, "what is picked from", THN_IN(f, ins, 2), x->dims));
     }
+    THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), of_images ? x->dims : dims));
+    s->of_images = of_images;
+    s->typenum = computed_in(x->typenum);
+    s->lead = lead;
+    s->nd = nd;
+    s->run = 0;
     if (is_run(x, nd) && (code != THN_OP_pool_pick || is_run(THN_IN(f, ins, 2), nd))) {
-        merge_axes(s, padded);
+        merge_axes(s);
     }
-    THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), is_gradient ? x->dims : dims));
+    if (s->nd == 1) {
+        const npy_intp n = lead ? x->dims[lead - 1] : 1;
+        s->axes[1] = s->axes[0];
+        s->axes[0] = (Axis){n, n, 1, 1, 0};
+        s->nd = 2;
+        s->lead--;
+    }
+    s->outer = 1;
+    for (int i = 0; i < s->lead; i++) {
+        s->outer *= x->dims[i];
+    }
+    for (int i = 0; i < s->nd - 2; i++) {
+        s->outer *= length_of(&s->axes[i], of_images);
+    }
     const double each = x->typenum == s->typenum ? 0.1 : 1.0;
-    f->work = each * ((double)s->planes * (double)s->lines * (double)count * (double)window + 2 * (double)thn_size(x));
-    npy_intp units = s->planes * s->lines;
-    s->parts = s->length = 1;
-    if (is_gradient) {
-        /* Images, or where these are few parts of them. */
-        const npy_intp wanted = thn_worth(f->work, 64), first = s->nd > 1 ? axes[0].n : 1;
-        s->parts = s->planes >= wanted || !s->planes || !first ? 1 : thn_least((wanted + s->planes - 1) / s->planes, first);
-        s->length = first ? (first + s->parts - 1) / s->parts : 1;
-        s->parts = first ? (first + s->length - 1) / s->length : 1;
-        units = s->planes * s->parts;
-    }
-    const npy_intp tasks = thn_most(thn_worth(f->work, units), 1);
-    s->per = thn_most((units + tasks - 1) / tasks, 1);
-    s->tasks = (units + s->per - 1) / s->per;
+    f->work = each * (windows * window + 2 * (double)thn_size(x));
+    plan_parts(s, f->work);
     return 0;
 }
 
-/* ---- rows of operands */
+/* ---- operands */
 
+/* Images or windows, as rows of planes. */
 typedef struct {
     const ThnCell *cell;
-    npy_intp n;               /* elements of a row */
+    int of_images;
     ThnInner convert;         /* NULL: rows are used where they are */
-    npy_intp item, step;      /* of what is computed in; from element to element */
-    npy_intp plane;           /* bytes from image to image; 0: these are not evenly spaced */
+    npy_intp n, item, step;   /* elements of a row; of what is computed in; from element to element */
+    npy_intp strides[THN_MAXDIM];  /* along the axes but the last */
+    npy_intp image;           /* bytes from image to image; 0: these are not evenly spaced */
 } Source;
 
 typedef struct {
     const State *s;
-    const ThnInstr *ins;
     const ThnPooling *loops;
-    Source x, maxima, other;
+    ThnPoolLoop loop;
+    Source sources[3];        /* images, maxima, others; those that there are have a cell */
     const ThnCell *out;
     ThnInner store;           /* to the output's dtype; NULL: it is computed in that */
-    int mode, first;
-    int pairs;                /* gradients of maxima of windows w = s = 2 along rows, none of which overlap */
-    ThnPoolPlaneLoop planes;  /* gradients of maxima, by planes of one to three pooled axes; or NULL */
+    int is_average, padded, first;
+    npy_intp planes, rows;    /* that go into a part of the result, at most */
     atomic_int failed;
 } Job;
 
-static Source source_of(const State *s, const ThnCell *cell, npy_intp item, npy_intp n)
+static void open_source(const State *s, Source *v, const ThnCell *cell, int of_images, npy_intp item)
 {
-    const npy_intp step = s->run ? cell->itemsize : cell->strides[cell->ndim - 1];
-    const int direct = cell->typenum == s->typenum && (step == item || n <= 1);
-    npy_intp plane = 0, run = 1;
+    v->cell = cell;
+    v->of_images = of_images;
+    v->n = length_of(&s->axes[s->nd - 1], of_images);
+    v->item = item;
+    v->step = s->run ? cell->itemsize : cell->strides[cell->ndim - 1];
+    if (cell->typenum != s->typenum || (v->step != item && v->n > 1)) {
+        v->convert = thn_cast_inner(s->typenum, cell->typenum);
+    }
+    for (int i = 0; i < s->nd - 1; i++) {
+        v->strides[i] = s->lead + i >= 0 ? cell->strides[s->lead + i] : 0;
+    }
+    npy_intp run = 1;
     for (int i = s->lead - 1; i >= 0; i--) {
         if (cell->dims[i] == 1) {
             continue;
         }
         if (run == 1) {
-            plane = cell->strides[i];
-        } else if (cell->strides[i] != plane * run) {
-            plane = 0;
+            v->image = cell->strides[i];
+        } else if (cell->strides[i] != v->image * run) {
+            v->image = 0;
             break;
         }
         run *= cell->dims[i];
     }
-    return (Source){cell, n, direct ? NULL : thn_cast_inner(s->typenum, cell->typenum), item, step, plane};
 }
 
-/* The row at `p`, perhaps copied to `buffer`. */
-static const void *row_at(const Source *v, const char *p, void *buffer)
-{
-    if (!v->convert) {
-        return p;
-    }
-    v->convert(v->n, buffer, v->item, p, v->step);
-    return buffer;
-}
-
-static const char *plane_at(const State *s, const Source *v, npy_intp plane)
+static const char *image_at(const State *s, const Source *v, npy_intp image)
 {
     const ThnCell *cell = v->cell;
     const char *p = cell->data;
-    if (v->plane) {
-        return p + plane * v->plane;
+    if (v->image) {
+        return p + image * v->image;
     }
     for (int i = s->lead - 1; i >= 0; i--) {
-        p += plane % cell->dims[i] * cell->strides[i];
-        plane /= cell->dims[i];
+        p += image % cell->dims[i] * cell->strides[i];
+        image /= cell->dims[i];
     }
     return p;
 }
 
-/* The row at these positions along the pooled axes but the last. */
-static const char *line_at(const State *s, const ThnCell *cell, const char *plane, const npy_intp *at)
-{
-    for (int i = 0; i < s->nd - 1; i++) {
-        plane += at[i] * cell->strides[s->lead + i];
-    }
-    return plane;
-}
-
-/* Steps through low..high of the pooled axes but the last; 0 at the end. */
+/* Steps through low..high of n axes; 0 at the end. */
 static int next(int n, npy_intp *at, const npy_intp *low, const npy_intp *high)
 {
     for (int i = n - 1; i >= 0; i--) {
@@ -325,498 +305,221 @@ static int next(int n, npy_intp *at, const npy_intp *low, const npy_intp *high)
     return 0;
 }
 
-/* The range of the images' rows that a row of windows covers; how many these are. */
-static npy_intp covered(const State *s, const npy_intp *windows, npy_intp *low, npy_intp *high)
+/* ---- parts of planes */
+
+typedef struct {
+    char *block;
+    ThnPoolPlane p;
+    char *buffers[3], *out, *sizes;
+    npy_intp *low, *high;
+} Work;
+
+/* What goes into elements begin..end of the result along an axis, images or windows: from low to high. */
+static void range_of(const Axis *a, int of_images, npy_intp begin, npy_intp end, npy_intp *low, npy_intp *high)
 {
-    npy_intp rows = 1;
-    for (int i = 0; i < s->nd - 1; i++) {
-        low[i] = first_of(&s->axes[i], windows[i]);
-        high[i] = end_of(&s->axes[i], windows[i]);
-        rows *= thn_most(high[i] - low[i], 0);
-    }
-    return rows;
+    *low = of_images ? thn_pool_first_window(a, begin) : thn_pool_first(a, begin);
+    *high = thn_most(of_images ? thn_least(thn_pool_strides(a, end - 1 + a->p) + 1, a->count) : thn_pool_end(a, end - 1), *low);
 }
 
-static npy_intp most_rows(const State *s)
+/* How many go into a range of the result at most, if it has any. */
+static npy_intp most_of(const Axis *a, int of_images, npy_intp length)
 {
-    npy_intp rows = 1;
-    for (int i = 0; i < s->nd - 1; i++) {
-        rows *= thn_least(s->axes[i].w, s->axes[i].n);
-    }
-    return rows;
+    return of_images ? thn_least((length - 1) / a->s + 1 + thn_pool_taps(a), a->count)
+                     : thn_least((length - 1) * a->s + a->w, a->n);
 }
 
-/* How many elements windows have along the pooled axes but the last, as averages count them. */
+static int work_open(const Job *job, Work *w)
+{
+    const State *s = job->s;
+    const Axis *down = &s->axes[s->nd - 2], *across = down + 1;
+    const int is_max_gradient = s->of_images && job->sources[1].cell, picks = !s->of_images && job->sources[1].cell;
+    const npy_intp item = job->loops->item, taps = thn_pool_taps(across), spread = (taps - 1) * across->s;
+    const npy_intp covered = thn_most(across->n + across->p, across->count * across->s);
+    *w = (Work){.p = {.down = *down, .across = *across, .padded = job->padded, .first = job->first, .ring = 1}};
+    ThnPoolPlane *p = &w->p;
+    while (p->ring < thn_least(thn_pool_taps(down), down->count)) {
+        p->ring *= 2;
+    }
+    p->pitch = (spread + covered + THN_POOLING_BEYOND + 15) / 16 * 16;
+    p->slot = is_max_gradient ? 3 * p->pitch : p->pitch;
+    const size_t line = (size_t)((s->of_images ? 3 : 1) * p->pitch * item), lists = (size_t)job->planes * sizeof(void *);
+    const size_t slots = s->of_images ? (size_t)(p->ring * job->planes * p->slot * item) : 0;
+    const size_t windows = picks ? (size_t)across->w * sizeof(npy_intp) : 0;
+    size_t converted[3] = {0};
+    for (int k = 0; k < 3; k++) {
+        const Source *v = &job->sources[k];
+        if (v->cell && v->convert) {
+            const npy_intp rows = v->of_images == s->of_images ? s->length : job->planes * job->rows;
+            converted[k] = (size_t)(rows * v->n * item);
+        }
+    }
+    const npy_intp made = length_of(across, s->of_images);
+    w->block = THN_POOL_PARTS({&p->x, lists}, {&p->maxima, lists}, {&p->other, lists}, {&p->factors, lists},
+                              {&p->rows, (size_t)(2 * job->planes * job->rows) * sizeof(void *)}, {&p->line, line},
+                              {&p->slots, slots}, {&w->buffers[0], converted[0]}, {&w->buffers[1], converted[1]},
+                              {&w->buffers[2], converted[2]},
+                              {&w->out, job->store ? (size_t)(s->length * made * item) : 0},
+                              {&w->sizes, job->is_average ? (size_t)(across->count * item) : 0}, {&w->low, windows},
+                              {&w->high, windows});
+    THN_NEED(w->block);
+    memset(p->line, 0, s->of_images ? line : 0);
+    memset(p->slots, 0, slots);
+    if (job->is_average) {
+        job->loops->fill_sizes(w->sizes, across, job->padded);
+        p->sizes = w->sizes;
+    } else {
+        p->factors = NULL;
+    }
+    for (npy_intp q = 0; q < (picks ? across->w : 0); q++) {
+        w->low[q] = thn_most(ceiling(across->p - q, across->s), 0);
+        w->high[q] = thn_most(thn_least(ceiling(across->n + across->p - q, across->s), across->count), w->low[q]);
+    }
+    p->low = w->low;
+    p->high = w->high;
+    return 0;
+}
+
+/* How many elements windows have along the axes before planes, as averages count them. */
 static npy_intp outer_size(const Job *job, const npy_intp *windows)
 {
     npy_intp size = 1;
-    for (int i = 0; i < job->s->nd - 1; i++) {
-        size *= size_of(&job->s->axes[i], windows[i], job->mode == THN_PoolMode_AVERAGE_INC_PAD);
+    for (int i = 0; i < job->s->nd - 2; i++) {
+        size *= thn_pool_size(&job->s->axes[i], windows[i], job->padded);
     }
     return size;
 }
 
-static int is_average(const Job *job)
+/* Rows begin..end of a plane, perhaps copied to `*buffer`, as if row 0 were there. */
+static const char *rows_at(const Source *v, const char *plane, npy_intp stride, npy_intp begin, npy_intp end, char **buffer)
 {
-    return job->mode == THN_PoolMode_AVERAGE_INC_PAD || job->mode == THN_PoolMode_AVERAGE_EXC_PAD;
-}
-
-/* ---- one row of results, from rows of the images */
-
-typedef struct {
-    char *block;
-    const void **rows, **others;      /* of the images, and of what is picked from */
-    char *row_buffer, *other_buffer, *maxima_buffer, *across, *z, *sizes, *spread, *picked;
-    npy_intp across_length, picked_length;
-} Line;
-
-/* With what changes no maximum, no sum. */
-static void fill_across(const Job *job, Line *l)
-{
-    if (job->mode == THN_PoolMode_MAX) {
-        job->loops->fill_least(l->across, l->across_length);
-    } else {
-        memset(l->across, 0, (size_t)(l->across_length * job->loops->item));
+    const char *first = *buffer - begin * v->n * v->item;
+    for (npy_intp y = begin; y < end; y++, *buffer += v->n * v->item) {
+        v->convert(v->n, *buffer, v->item, plane + y * stride, v->step);
     }
+    return first;
 }
 
-static int line_open(const Job *job, Line *l)
+/* Makes rows begin..end of a plane of the result, which is at these positions along the axes before. */
+static void make_part(const Job *job, Work *w, npy_intp image, const npy_intp *at, char *to)
 {
     const State *s = job->s;
-    const Axis *a = &s->axes[s->nd - 1];
-    const npy_intp rows = most_rows(s), taps = (a->w + a->s - 1) / a->s;
-    const size_t item = (size_t)job->loops->item, row = (size_t)(rows * a->n) * item, result = (size_t)a->count * item;
-    const int picks = job->maxima.cell && !job->first;
-    l->across_length = thn_most(a->p + a->n, (a->count - 1) * a->s + a->w);
-    l->picked_length = thn_most(l->across_length, a->count * a->s) + (taps - 1) * a->s;
-    const size_t across = (size_t)l->across_length * item, picked = picks ? (size_t)l->picked_length * item : 0;
-    l->block = THN_POOL_PARTS({&l->rows, (size_t)rows * sizeof(void *)}, {&l->others, (size_t)rows * sizeof(void *)},
-                              {&l->row_buffer, job->x.convert ? row : 0}, {&l->other_buffer, job->other.convert ? row : 0},
-                              {&l->maxima_buffer, result}, {&l->across, across}, {&l->z, result}, {&l->sizes, result},
-                              {&l->spread, picked}, {&l->picked, picked});
-    THN_NEED(l->block);
-    fill_across(job, l);
-    if (is_average(job)) {
-        job->loops->fill_sizes(l->sizes, s->sizes, a->count);
+    const int before = s->nd - 2;
+    ThnPoolPlane *p = &w->p;
+    const char **lists[] = {p->x, p->maxima, p->other};
+    npy_intp *strides[] = {&p->x_row, &p->maxima_row, &p->other_row};
+    npy_intp low[THN_MAXDIM], high[THN_MAXDIM], other[THN_MAXDIM];
+    int some = 1;
+    for (int i = 0; i < before; i++) {
+        range_of(&s->axes[i], s->of_images, at[i], at[i] + 1, &low[i], &high[i]);
+        some = some && low[i] < high[i];
     }
-    memset(l->spread, 0, picked);
-    l->spread += (taps - 1) * a->s * job->loops->item;
-    return 0;
-}
-
-static void collect(const Job *job, const Source *v, const char *plane, const npy_intp *low, const npy_intp *high, npy_intp count,
-                    const void **rows, char *buffer)
-{
-    npy_intp at[THN_MAXDIM];
-    memcpy(at, low, sizeof *at * (size_t)(job->s->nd - 1));
-    for (npy_intp r = 0; r < count; r++) {
-        rows[r] = row_at(v, line_at(job->s, v->cell, plane, at), buffer + (v->convert ? r * v->n * v->item : 0));
-        next(job->s->nd - 1, at, low, high);
-    }
-}
-
-static void combine_line(const Job *job, Line *l, const npy_intp *windows, npy_intp rows, void *z)
-{
-    const Axis *a = &job->s->axes[job->s->nd - 1];
-    const npy_intp item = job->loops->item;
-    const int is_max = job->mode == THN_PoolMode_MAX;
-    const void *across = l->across;
-    if (rows == 1 && a->p == 0 && l->across_length == a->n) {
-        across = l->rows[0];
-    } else if (rows) {
-        (is_max ? job->loops->rows_max : job->loops->rows_sum)(l->across + a->p * item, l->rows, rows, a->n);
-    } else {
-        fill_across(job, l);
-    }
-    (is_max ? job->loops->columns_max : job->loops->columns_sum)(z, across, a->count, a->w, a->s);
-    if (is_average(job)) {
-        job->loops->divide(z, z, l->sizes, outer_size(job, windows), a->count);
-    }
-}
-
-static void pick_line(const Job *job, Line *l, const void *maxima, npy_intp rows, void *z)
-{
-    const ThnPooling *loops = job->loops;
-    const Axis *a = &job->s->axes[job->s->nd - 1];
-    const npy_intp item = loops->item, taps = (a->w + a->s - 1) / a->s, pitch = l->picked_length * item;
-    memset(z, 0, (size_t)(a->count * item));
-    if (!job->first) {
-        loops->spread(l->spread, maxima, a->count, a->s, a->s);
-        for (npy_intp t = 0; t < taps; t++) {
-            memset(l->picked, 0, (size_t)pitch);
-            for (npy_intp r = 0; r < rows; r++) {
-                loops->pick(l->picked + a->p * item, l->rows[r], l->spread + (a->p - t * a->s) * item, l->others[r], a->n);
-            }
-            for (npy_intp k = t * a->s; k < thn_least((t + 1) * a->s, a->w); k++) {
-                loops->add_strided(z, l->picked + k * item, a->count, a->s);
-            }
-        }
-        return;
-    }
-    /* The first overwrites the others. */
-    for (npy_intp r = rows - 1; r >= 0; r--) {
-        for (npy_intp k = a->w - 1; k >= 0; k--) {
-            const npy_intp start = k - a->p, low = thn_most(ceiling(-start, a->s), 0);
-            const npy_intp high = thn_least(ceiling(a->n - start, a->s), a->count), from = (low * a->s + start) * item;
-            if (low < high) {
-                loops->replace_strided((char *)z + low * item, (const char *)l->rows[r] + from, (const char *)maxima + low * item,
-                                       (const char *)l->others[r] + from, high - low, a->s);
-            }
-        }
-    }
-}
-
-/* Images from `begin` on that one window covers each; 0 if they are not runs behind each other. */
-static int whole_lines(const Job *job, npy_intp begin, npy_intp images)
-{
-    const State *s = job->s;
-    const npy_intp n = s->axes[0].n, item = job->loops->item;
-    if (!s->run || job->store || job->maxima.cell || job->x.convert || (s->planes > 1 && job->x.plane != n * item)) {
-        return 0;
-    }
-    const char *x = job->x.cell->data + begin * n * item;
-    char *z = job->out->data + begin * item, size[16] __attribute__((aligned(16)));
-    job->loops->fill_sizes(size, s->sizes, 1);
-    for (npy_intp i = 0; i < images; i++, x += n * item, z += item) {
-        (job->mode == THN_PoolMode_MAX ? job->loops->columns_max : job->loops->columns_sum)(z, x, 1, n, n);
-        if (is_average(job)) {
-            job->loops->divide(z, z, size, 1, 1);
-        }
-    }
-    return 1;
-}
-
-static void line_task(void *ctx, long task)
-{
-    Job *job = ctx;
-    const State *s = job->s;
-    const Axis *a = &s->axes[s->nd - 1];
-    const int outer = s->nd - 1, picks = job->maxima.cell != NULL;
-    const npy_intp begin = task * s->per, end = thn_least(begin + s->per, s->planes * s->lines);
-    npy_intp windows[THN_MAXDIM], zeros[THN_MAXDIM] = {0}, counts[THN_MAXDIM], low[THN_MAXDIM], high[THN_MAXDIM];
-    const char *x = NULL, *maxima = NULL, *other = NULL;
-    if (whole_lines(job, begin, end - begin)) {
-        return;
-    }
-    Line l;
-    if (line_open(job, &l) < 0) {
-        atomic_store(&job->failed, 1);
-        return;
-    }
-    npy_intp rest = begin % s->lines;
-    for (int i = outer - 1; i >= 0; i--) {
-        counts[i] = s->axes[i].count;
-        windows[i] = rest % counts[i];
-        rest /= counts[i];
-    }
-    char *to = job->out->data + begin * a->count * job->out->itemsize;
-    for (npy_intp line = begin; line < end; line++, to += a->count * job->out->itemsize) {
-        if (line == begin || line % s->lines == 0) {
-            x = plane_at(s, &job->x, line / s->lines);
-            maxima = picks ? plane_at(s, &job->maxima, line / s->lines) : NULL;
-            other = picks ? plane_at(s, &job->other, line / s->lines) : NULL;
-        }
-        const npy_intp rows = covered(s, windows, low, high);
-        void *z = job->store ? l.z : to;
-        collect(job, &job->x, x, low, high, rows, l.rows, l.row_buffer);
-        if (picks) {
-            collect(job, &job->other, other, low, high, rows, l.others, l.other_buffer);
-            pick_line(job, &l, row_at(&job->maxima, line_at(s, job->maxima.cell, maxima, windows), l.maxima_buffer), rows, z);
-        } else {
-            combine_line(job, &l, windows, rows, z);
-        }
-        if (job->store) {
-            job->store(a->count, to, job->out->itemsize, z, job->loops->item);
-        }
-        next(outer, windows, zeros, counts);
-    }
-    thn_pool_free(l.block);
-}
-
-/* ---- gradients: each row of results gives to the rows of the images that it covers */
-
-typedef struct {
-    char *block, *row_buffer, *maxima_buffer, *other_buffer, *sizes, *scaled, *sum, *gx;
-    char *maxima, *g, *last;          /* spread out */
-} Given;
-
-static int given_open(const Job *job, Given *v, npy_intp taps, npy_intp plane)
-{
-    const State *s = job->s;
-    const Axis *a = &s->axes[s->nd - 1];
-    const npy_intp item = job->loops->item, before = (taps - 1) * a->s;
-    const size_t length = (size_t)((before + thn_most(a->n + a->p, a->count * a->s) + THN_POOLING_BEYOND) * item);
-    const size_t row = (size_t)(a->n * item), result = (size_t)(a->count * item);
-    v->block = THN_POOL_PARTS({&v->maxima, length}, {&v->g, length}, {&v->last, length}, {&v->row_buffer, row}, {&v->sum, row},
-                              {&v->sizes, result}, {&v->maxima_buffer, result}, {&v->other_buffer, result}, {&v->scaled, result},
-                              {&v->gx, job->store ? (size_t)(plane * item) : 0});
-    THN_NEED(v->block);
-    char **const spread[] = {&v->maxima, &v->g, &v->last};
-    for (int i = 0; i < 3; i++) {
-        memset(*spread[i], 0, length);
-        *spread[i] += before * item;
-    }
-    if (is_average(job)) {
-        job->loops->fill_sizes(v->sizes, s->sizes, a->count);
-    }
-    return 0;
-}
-
-/* Whether each row of the images is covered. */
-static int all_covered(const State *s)
-{
-    int all = s->axes[s->nd - 1].count > 0;
-    for (int i = 0; i < s->nd - 1; i++) {
-        const Axis *a = &s->axes[i];
-        all = all && a->count > 0 && (a->s <= a->w || a->count == 1) && (a->count - 1) * a->s - a->p + a->w >= a->n;
-    }
-    return all;
-}
-
-/* Spreads out what a row of windows gives. */
-static void spread_line(const Job *job, Given *v, npy_intp taps, const npy_intp *windows, const char *maxima, const char *other)
-{
-    const State *s = job->s;
-    const Axis *a = &s->axes[s->nd - 1];
-    const ThnPooling *loops = job->loops;
-    const void *g = row_at(&job->other, line_at(s, job->other.cell, other, windows), v->other_buffer);
-    if (is_average(job)) {
-        loops->divide(v->scaled, g, v->sizes, outer_size(job, windows), a->count);
-        g = v->scaled;
-    }
-    if (taps > 1) {
-        loops->spread(v->g, g, a->count, a->s, a->s);
-    }
-    loops->spread(v->last, g, a->count, a->s, a->w - (taps - 1) * a->s);
-    if (maxima) {
-        const void *m = row_at(&job->maxima, line_at(s, job->maxima.cell, maxima, windows), v->maxima_buffer);
-        loops->spread(v->maxima, m, a->count, a->s, a->s);
-    } else {
-        loops->sum_gradient(v->sum, v->g + a->p * loops->item, v->last + a->p * loops->item, a->n, taps, a->s);
-    }
-}
-
-/* A part of an image at once. */
-static void gradient_planes(const Job *job, npy_intp plane, npy_intp part_number)
-{
-    const State *s = job->s;
-    const Axis one = {1, 1, 1, 1, 0}, *a = s->axes, *across = &a[s->nd - 1];
-    const int deep = s->nd == 3;
-    ThnPoolPlane p = {.across = *across, .down = s->nd > 1 ? a[s->nd - 2] : one, .gx_row = across->n * job->x.item};
-    npy_intp steps[3][2] = {{0}}, begin = part_number * s->length, end = s->nd > 1 ? thn_least(begin + s->length, a[0].n) : 1;
-    const Source *sources[] = {&job->x, &job->maxima, &job->other};
-    const char *data[3], *maxima[THN_POOLING_ROWS], *g[THN_POOLING_ROWS];
     for (int k = 0; k < 3; k++) {
-        data[k] = plane_at(s, sources[k], plane);
-        for (int i = 0; i < s->nd - 1; i++) {
-            steps[k][i + !deep] = sources[k]->cell->strides[s->lead + i];
-        }
-    }
-    p.x_row = steps[0][1];
-    p.maxima_row = steps[1][1];
-    p.g_row = steps[2][1];
-    p.maxima = maxima;
-    p.g = g;
-    p.begin = deep ? 0 : begin;
-    p.end = deep ? p.down.n : end;
-    p.gx = job->out->data + plane * (deep ? a[0].n : 1) * p.down.n * p.gx_row;
-    if (!deep) {
-        p.planes = 1;
-        p.x = data[0];
-        maxima[0] = data[1];
-        g[0] = data[2];
-        job->planes(&p);
-        return;
-    }
-    for (npy_intp z = begin; z < end; z++) {
-        p.planes = 0;
-        for (npy_intp k = first_window(&a[0], z); k < a[0].count && first_of(&a[0], k) <= z; k++) {
-            maxima[p.planes] = data[1] + k * steps[1][0];
-            g[p.planes++] = data[2] + k * steps[2][0];
-        }
-        ThnPoolPlane q = p;
-        q.x = data[0] + z * steps[0][0];
-        q.gx = p.gx + z * p.down.n * p.gx_row;
-        job->planes(&q);
-    }
-}
-
-static void gradient_unit(const Job *job, Given *v, npy_intp taps, npy_intp plane, npy_intp part_number)
-{
-    const State *s = job->s;
-    const Axis *a = &s->axes[s->nd - 1];
-    const ThnPooling *loops = job->loops;
-    const npy_intp item = loops->item;
-    const int outer = s->nd - 1;
-    npy_intp first[THN_MAXDIM] = {0}, end[THN_MAXDIM], windows[THN_MAXDIM], low[THN_MAXDIM], high[THN_MAXDIM], at[THN_MAXDIM];
-    npy_intp rows = 1, begin_row = 0, end_row = 0;
-    for (int i = 0; i < outer; i++) {
-        end[i] = s->axes[i].count;
-        rows *= i ? s->axes[i].n : 1;
-    }
-    if (outer) {
-        begin_row = part_number * s->length;
-        end_row = thn_least(begin_row + s->length, s->axes[0].n);
-        first[0] = first_window(&s->axes[0], begin_row);
-        end[0] = thn_least(end[0], (end_row - 1 + s->axes[0].p) / s->axes[0].s + 1);
-    }
-    const npy_intp plane_rows = outer ? rows * s->axes[0].n : 1, part_rows = outer ? rows * (end_row - begin_row) : 1;
-    char *out = job->out->data + (plane * plane_rows + rows * begin_row) * a->n * job->out->itemsize;
-    char *gx = job->store ? v->gx : out;
-    int some = a->count > 0;
-    for (int i = 0; i < outer; i++) {
-        some = some && first[i] < end[i];
-    }
-    if (!some || !all_covered(s)) {
-        memset(gx, 0, (size_t)(part_rows * a->n * item));
-    }
-    const char *x = job->maxima.cell ? plane_at(s, &job->x, plane) : NULL;
-    const char *maxima = job->maxima.cell ? plane_at(s, &job->maxima, plane) : NULL;
-    const char *other = plane_at(s, &job->other, plane);
-    memcpy(windows, first, sizeof first);
-    for (int more = some; more; more = next(outer, windows, first, end)) {
-        npy_intp count = covered(s, windows, low, high);
-        if (outer) {
-            count /= thn_most(high[0] - low[0], 1);
-            low[0] = thn_most(low[0], begin_row);
-            high[0] = thn_least(high[0], end_row);
-            count *= thn_most(high[0] - low[0], 0);
-        }
-        if (!count) {
+        const Source *v = &job->sources[k];
+        if (!v->cell) {
             continue;
         }
-        const void *m = NULL, *g = NULL;
-        if (job->pairs) {
-            m = row_at(&job->maxima, line_at(s, job->maxima.cell, maxima, windows), v->maxima_buffer);
-            g = row_at(&job->other, line_at(s, job->other.cell, other, windows), v->other_buffer);
-        } else {
-            spread_line(job, v, taps, windows, maxima, other);
+        const int same = v->of_images == s->of_images;
+        const char *base = image_at(s, v, image);
+        char *buffer = w->buffers[k];
+        npy_intp planes = 0, begin = p->begin, end = p->end;
+        if (v->convert && !same) {
+            range_of(&p->down, s->of_images, p->begin, p->end, &begin, &end);
         }
-        memcpy(at, low, sizeof *at * (size_t)outer);
-        do {
-            npy_intp row = 0;
-            int add = 0;
-            for (int i = 0; i < outer; i++) {
-                row = row * s->axes[i].n + at[i] - (i ? 0 : begin_row);
-                /* Whether the window before has it, too. */
-                add |= windows[i] > 0 && end_of(&s->axes[i], windows[i] - 1) > at[i];
+        *strides[k] = v->convert ? v->n * v->item : v->strides[before];
+        for (int i = 0; i < before; i++) {
+            other[i] = same ? at[i] : low[i];
+        }
+        for (int more = same || some; more; more = !same && next(before, other, low, high)) {
+            const char *plane = base;
+            for (int i = 0; i < before; i++) {
+                plane += other[i] * v->strides[i];
             }
-            char *to = gx + row * a->n * item;
-            if (maxima) {
-                const void *from = row_at(&job->x, line_at(s, job->x.cell, x, at), v->row_buffer);
-                if (job->pairs) {
-                    loops->pair_gradient(to, from, m, g, a->n, a->count);
-                    continue;
-                }
-                loops->max_gradient(to, from, v->maxima + a->p * item, v->g + a->p * item, v->last + a->p * item, a->n, taps,
-                                    a->s, add);
-            } else if (add) {
-                loops->add(to, v->sum, a->n);
-            } else {
-                memcpy(to, v->sum, (size_t)(a->n * item));
+            lists[k][planes] = v->convert ? rows_at(v, plane, v->strides[before], begin, end, &buffer) : plane;
+            if (p->factors && s->of_images) {
+                p->factors[planes] = outer_size(job, other);
             }
-        } while (next(outer, at, low, high));
+            planes++;
+        }
+        p->planes = same ? p->planes : planes;
     }
+    if (p->factors && !s->of_images) {
+        p->factors[0] = outer_size(job, at);
+    }
+    p->out = job->store ? w->out : to;
+    job->loop(p);
     if (job->store) {
-        job->store(part_rows * a->n, out, job->out->itemsize, gx, item);
+        job->store((p->end - p->begin) * length_of(&p->across, s->of_images), to, job->out->itemsize, p->out, job->loops->item);
     }
 }
 
-/* Whether an operand has one element for each image, one behind the other. */
-static int is_list(const State *s, const Source *v)
-{
-    return !v->convert && (v->plane == v->item || s->planes == 1);
-}
-
-/* The gradients of images from `begin` on that one window covers each; 0 if they are not runs behind each other. */
-static int whole_images(const Job *job, npy_intp begin, npy_intp images)
-{
-    const State *s = job->s;
-    const npy_intp n = s->axes[0].n, item = job->loops->item;
-    const int is_max = job->maxima.cell != NULL;
-    if (!s->run || job->store || !is_list(s, &job->other)) {
-        return 0;
-    }
-    char *gx = job->out->data + begin * n * item;
-    const char *g = job->other.cell->data + begin * item;
-    if (is_max) {
-        if (!is_list(s, &job->maxima) || job->x.convert || (s->planes > 1 && job->x.plane != n * item)) {
-            return 0;
-        }
-        const char *x = job->x.cell->data + begin * n * item, *m = job->maxima.cell->data + begin * item;
-        job->loops->whole_max_gradient(gx, x, m, g, images, n);
-        return 1;
-    }
-    const npy_intp one = 1;
-    char size[16] __attribute__((aligned(16)));
-    job->loops->fill_sizes(size, is_average(job) ? s->sizes : &one, 1);
-    job->loops->whole_sum_gradient(gx, g, size, images, n);
-    return 1;
-}
-
-static void gradient_task(void *ctx, long task)
+static void pool_task(void *ctx, long task)
 {
     Job *job = ctx;
     const State *s = job->s;
-    const Axis *a = &s->axes[s->nd - 1];
-    const npy_intp begin = task * s->per, end = thn_least(begin + s->per, s->planes * s->parts), taps = (a->w + a->s - 1) / a->s;
-    npy_intp plane = a->n * (s->nd > 1 ? s->length : 1);
-    for (int i = 1; i < s->nd - 1; i++) {
-        plane *= s->axes[i].n;
-    }
-    if (whole_images(job, begin, end - begin)) {
-        return;
-    }
-    if (job->planes) {
-        for (npy_intp unit = begin; unit < end; unit++) {
-            gradient_planes(job, unit / s->parts, unit % s->parts);
-        }
-        return;
-    }
-    Given v;
-    if (given_open(job, &v, taps, plane) < 0) {
+    const npy_intp begin = task * s->per, end = thn_least(begin + s->per, s->outer * s->parts);
+    const npy_intp row = length_of(&s->axes[s->nd - 1], s->of_images) * job->out->itemsize, zeros[THN_MAXDIM] = {0};
+    npy_intp at[THN_MAXDIM], counts[THN_MAXDIM];
+    Work w;
+    if (work_open(job, &w) < 0) {
         atomic_store(&job->failed, 1);
         return;
     }
-    for (npy_intp unit = begin; unit < end; unit++) {
-        gradient_unit(job, &v, taps, unit / s->parts, unit % s->parts);
+    npy_intp part = begin % s->parts, plane = begin / s->parts, image = plane;
+    for (int i = s->nd - 3; i >= 0; i--) {
+        counts[i] = length_of(&s->axes[i], s->of_images);
+        at[i] = image % counts[i];
+        image /= counts[i];
     }
-    thn_pool_free(v.block);
+    for (npy_intp unit = begin; unit < end; unit++) {
+        w.p.begin = part * s->length;
+        w.p.end = thn_least(w.p.begin + s->length, s->rows);
+        make_part(job, &w, image, at, job->out->data + (plane * s->rows + w.p.begin) * row);
+        if (++part == s->parts) {
+            part = 0;
+            plane++;
+            image += !next(s->nd - 2, at, zeros, counts);
+        }
+    }
+    thn_pool_free(w.block);
 }
 
 static int pool_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const State *s = f->scratch[ins->index].ptr;
-    const int code = ins->def->code, is_gradient = code == THN_OP_pool_max_gradient || code == THN_OP_pool_sum_gradient;
+    const int code = ins->def->code, mode = mode_of(ins);
     const ThnPooling *loops = thn_pooling(s->typenum);
-    Job job = {.s = s, .ins = ins, .loops = loops, .out = THN_OUT(f, ins, 0), .mode = mode_of(ins)};
+    Job job = {.s = s, .loops = loops, .out = THN_OUT(f, ins, 0), .padded = mode == THN_PoolMode_AVERAGE_INC_PAD};
     if (thn_size(job.out) == 0) {
         return 0;
     }
-    const Axis *row = &s->axes[s->nd - 1];
-    job.x = source_of(s, THN_IN(f, ins, 0), loops->item, row->n);
-    if (code == THN_OP_pool_max_gradient || code == THN_OP_pool_pick) {
-        job.maxima = source_of(s, THN_IN(f, ins, 1), loops->item, row->count);
-        job.other = source_of(s, THN_IN(f, ins, 2), loops->item, is_gradient ? row->count : row->n);
-        job.first = code == THN_OP_pool_pick && ((const thn_pool_pick_params *)ins->data)->first;
-    } else if (code == THN_OP_pool_sum_gradient) {
-        job.other = source_of(s, THN_IN(f, ins, 1), loops->item, row->count);
+    job.is_average = job.padded || mode == THN_PoolMode_AVERAGE_EXC_PAD;
+    const ThnCell *x = THN_IN(f, ins, 0), *second = THN_IN(f, ins, 1), *third = THN_IN(f, ins, 2);
+    if (code == THN_OP_pool) {
+        job.loop = mode == THN_PoolMode_MAX ? loops->max : loops->sum;
+    } else {
+        job.loop = code == THN_OP_pool_max_gradient   ? loops->max_gradient
+                   : code == THN_OP_pool_sum_gradient ? loops->sum_gradient
+                                                      : loops->pick;
     }
-    job.pairs = code == THN_OP_pool_max_gradient && row->w == 2 && row->s == 2 && row->p == 0 && 2 * row->count <= row->n;
-    for (int i = 0; i < s->nd; i++) {
-        job.pairs = job.pairs && s->axes[i].s >= s->axes[i].w;
+    if (code == THN_OP_pool_sum_gradient) {
+        open_source(s, &job.sources[2], second, 0, loops->item);
+    } else {
+        open_source(s, &job.sources[0], x, 1, loops->item);
+    }
+    if (code == THN_OP_pool_max_gradient || code == THN_OP_pool_pick) {
+        open_source(s, &job.sources[1], second, 0, loops->item);
+        open_source(s, &job.sources[2], third, code == THN_OP_pool_pick, loops->item);
+        job.first = code == THN_OP_pool_pick && ((const thn_pool_pick_params *)ins->data)->first;
     }
     if (job.out->typenum != s->typenum) {
         job.store = thn_cast_inner(job.out->typenum, s->typenum);
     }
-    if (code == THN_OP_pool_max_gradient && s->nd <= 3 && !s->run && !job.store && !job.x.convert && !job.maxima.convert &&
-        !job.other.convert) {
-        const Axis one = {1, 1, 1, 1, 0};
-        const npy_intp planes = s->nd == 3 ? (s->axes[0].w + s->axes[0].s - 1) / s->axes[0].s : 1;
-        job.planes = planes > THN_POOLING_ROWS ? NULL
-                                               : thn_pool_plane(s->typenum, s->nd > 1 ? row - 1 : &one, row, planes);
+    job.planes = 1;
+    for (int i = 0; i < s->nd - 2; i++) {
+        job.planes *= thn_most(most_of(&s->axes[i], s->of_images, 1), 1);
     }
-    thn_parallel((long)s->tasks, is_gradient ? gradient_task : line_task, &job);
+    job.rows = thn_most(most_of(&s->axes[s->nd - 2], s->of_images, s->length), 1);
+    thn_parallel((long)s->tasks, pool_task, &job);
     return atomic_load(&job.failed) ? thn_error(f, PyExc_MemoryError, "%s: out of memory", thn_name_of(ins)) : 0;
 }
 

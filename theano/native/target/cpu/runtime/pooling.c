@@ -3,6 +3,7 @@
 #include "shuffle.h"
 
 #include <math.h>
+#include <string.h>
 
 #define ITEM 8
 #define BITS int64_t

@@ -1,10 +1,13 @@
-/* Loops of pooling over rows of images, for the dtypes in which it computes. No Python objects, no GIL.
+/* Loops of pooling over the rows of planes, for the dtypes in which it computes. No Python objects, no GIL.
  *
- * Along the last pooled axis window j covers the elements j * s .. j * s + w - 1 of a padded row. Element u is so in the windows
- * u / s - t of the taps t = 0 .. taps - 1, where taps = ceil(w / s), the last of which only if it is one of the first
- * w - (taps - 1) * s elements of its stride. What belongs to windows is therefore spread out, each repeated s times, and element u
- * looks at position u - t * s of it.
- */
+ * A row lies along the last pooled axis, `across`, the rows of a plane along the one before it, `down`. A row of results is
+ * made of the rows of the other kind (of images or of windows) that cover it or are covered by it, in one plane or, where more
+ * axes are pooled, in some.
+ *
+ * Along a row window j covers the elements j * s .. j * s + w - 1 of a padded row. Element u is so in the windows u / s - t of
+ * the taps t = 0 .. taps - 1, where taps = ceil(w / s), the last of which only if it is one of the first w - (taps - 1) * s
+ * elements of its stride. For gradients, what belongs to windows is therefore spread out, each repeated s times, and element u
+ * looks at position u - t * s of it. Of windows two apart, every second element is taken together instead. */
 #ifndef THN_POOLING_H
 #define THN_POOLING_H
 
@@ -13,61 +16,75 @@
 /* So many elements behind what is spread out may be read. */
 #define THN_POOLING_BEYOND 8
 
-typedef struct ThnPooling {
-    int item;
-    /* t[i] = the largest, the sum of rows[.][i]; there is at least one row. */
-    void (*rows_max)(void *t, const void *const *rows, npy_intp nrows, npy_intp n);
-    void (*rows_sum)(void *t, const void *const *rows, npy_intp nrows, npy_intp n);
-    /* z[j] = the largest, the sum of t[j * s + k], k < w. */
-    void (*columns_max)(void *z, const void *t, npy_intp count, npy_intp w, npy_intp s);
-    void (*columns_sum)(void *z, const void *t, npy_intp count, npy_intp w, npy_intp s);
-    /* z[j] = v[j] / (factor * sizes[j]) */
-    void (*divide)(void *z, const void *v, const void *sizes, npy_intp factor, npy_intp count);
-    /* e[j * s + q] = v[j] for q < keep, else 0. */
-    void (*spread)(void *e, const void *v, npy_intp count, npy_intp s, npy_intp keep);
-    /* gx[i] = (add ? gx[i] : 0) + what the windows of element i give it that equal x[i]; `last` are gradients of the last tap. */
-    void (*max_gradient)(void *gx, const void *x, const void *maxima, const void *g, const void *last, npy_intp n, npy_intp taps,
-                         npy_intp s, int add);
-    /* r[i] = what the windows of element i give it. */
-    void (*sum_gradient)(void *r, const void *g, const void *last, npy_intp n, npy_intp taps, npy_intp s);
-    /* to[i] += from[i] */
-    void (*add)(void *to, const void *from, npy_intp n);
-    /* picked[i] += from[i] where x[i] == maxima[i] */
-    void (*pick)(void *picked, const void *x, const void *maxima, const void *from, npy_intp n);
-    /* z[j] += picked[j * s], as far as `picked` is of the tap. */
-    void (*add_strided)(void *z, const void *picked, npy_intp count, npy_intp s);
-    /* z[j] = from[j * s] where x[j * s] == maxima[j] */
-    void (*replace_strided)(void *z, const void *x, const void *maxima, const void *from, npy_intp count, npy_intp s);
-    /* Fills with what no element is less than; with 1, ... */
-    void (*fill_least)(void *t, npy_intp n);
-    void (*fill_sizes)(void *t, const npy_intp *sizes, npy_intp n);
-    /* As max_gradient, of windows of two elements, and all at once: w = s = 2. Elements behind them get 0. */
-    void (*pair_gradient)(void *gx, const void *x, const void *maxima, const void *g, npy_intp n, npy_intp count);
-    /* Of many rows behind each other, each of which is one window. */
-    void (*whole_sum_gradient)(void *gx, const void *g, const void *size, npy_intp rows, npy_intp n);
-    void (*whole_max_gradient)(void *gx, const void *x, const void *maxima, const void *g, npy_intp rows, npy_intp n);
-} ThnPooling;
-
 /* Along a pooled axis: elements, windows; their length, stride, padding. */
 typedef struct {
     npy_intp n, count, w, s, p;
 } ThnPoolAxis;
 
-/* Gradients of maxima for the rows from `begin` to `end` of a plane. Windows of some planes cover it. Strides are in bytes; rows
- * are contiguous. */
-#define THN_POOLING_ROWS 32
+/* Windows that an element may be in, at most. */
+static inline npy_intp thn_pool_taps(const ThnPoolAxis *a)
+{
+    return (a->w + a->s - 1) / a->s;
+}
+
+/* The elements that window j covers, `padded`: those of the padding, too. */
+static inline npy_intp thn_pool_first(const ThnPoolAxis *a, npy_intp j)
+{
+    return thn_most(j * a->s - a->p, 0);
+}
+
+static inline npy_intp thn_pool_end(const ThnPoolAxis *a, npy_intp j)
+{
+    return thn_least(j * a->s - a->p + a->w, a->n);
+}
+
+static inline npy_intp thn_pool_size(const ThnPoolAxis *a, npy_intp j, int padded)
+{
+    const npy_intp start = j * a->s - a->p;
+    const npy_intp size = padded ? thn_least(start + a->w, a->n + a->p) - start : thn_pool_end(a, j) - thn_pool_first(a, j);
+    return thn_most(size, 1);
+}
+
+/* The strides in n elements; most are of one or two, which are not worth a division. */
+static inline npy_intp thn_pool_strides(const ThnPoolAxis *a, npy_intp n)
+{
+    return a->s == 1 ? n : a->s == 2 ? n >> 1 : n / a->s;
+}
+
+/* The first window that covers element i, if any does. */
+static inline npy_intp thn_pool_first_window(const ThnPoolAxis *a, npy_intp i)
+{
+    const npy_intp before = i + a->p - a->w + 1;
+    return before > 0 ? thn_pool_strides(a, before + a->s - 1) : 0;
+}
+
+/* What a loop makes, and of what. Rows are contiguous. */
 typedef struct {
     ThnPoolAxis down, across;
-    npy_intp begin, end, planes;
-    const char *x;
-    char *gx;
-    const char *const *maxima, *const *g;
-    npy_intp x_row, gx_row, maxima_row, g_row;
+    npy_intp begin, end;              /* the rows that are made */
+    char *out;                        /* they, one behind the other */
+    npy_intp planes;                  /* of which they are made; of what lies as the results do there is one */
+    const char **x, **maxima, **other;         /* the planes: of images, of maxima, of gradients or what is picked from */
+    npy_intp x_row, maxima_row, other_row;     /* bytes from row to row */
+    npy_intp *factors;                /* averages: elements of the windows of a plane along the axes before; else NULL */
+    const void *sizes;                /* and along the row, each */
+    int padded;                       /* they count the padding */
+    int first;                        /* the first of equal maxima is picked; else all are, and added */
+    const void **rows;                /* room for the rows of which one is made */
+    void *line;                       /* and for one row */
+    void *slots;                      /* zeros, for rows of windows that were prepared: `ring`, a power of two, for each plane */
+    npy_intp ring, slot, pitch;       /* elements of one; and of each row that was spread out */
+    const npy_intp *low, *high;       /* picking: the windows whose element k lies within the row */
 } ThnPoolPlane;
 
-typedef void (*ThnPoolPlaneLoop)(const ThnPoolPlane *p);
-/* NULL: there is none for such windows on this processor. */
-ThnPoolPlaneLoop thn_pool_plane(int typenum, const ThnPoolAxis *down, const ThnPoolAxis *across, npy_intp planes);
+typedef void (*ThnPoolLoop)(const ThnPoolPlane *p);
+
+typedef struct {
+    int item;
+    /* What windows have along the row, as averages count it. */
+    void (*fill_sizes)(void *sizes, const ThnPoolAxis *a, int padded);
+    ThnPoolLoop max, sum, max_gradient, sum_gradient, pick;
+} ThnPooling;
 
 /* In float, double, int64 or uint64; the processor is asked which variant it runs. */
 const ThnPooling *thn_pooling(int typenum);

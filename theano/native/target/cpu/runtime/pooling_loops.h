@@ -2,107 +2,175 @@
  * what no element is less than. */
 #ifdef LEAST
 #define LARGER(a, b) ((b) > (a) ? (b) : (a))
+#define ARE_LARGER(a, b) ((M)((b) > (a)))
 #else
 #define LEAST (-INFINITY)
 /* A NaN is the largest. The first choice is one instruction, the second hardly ever taken. */
 #define LARGER(a, b) ((b) != (b) ? (b) : (b) > (a) ? (b) : (a))
+#define ARE_LARGER(a, b) ((M)((b) > (a)) | (M)((b) != (b)))
 #endif
-/* The elements of the halves of a vector of 32 bytes that is twice as long, each repeated. */
-#if ITEM == 4
-#define FIRST {0, 0, 1, 1, 2, 2, 3, 3}
-#define SECOND {4, 4, 5, 5, 6, 6, 7, 7}
-#else
-#define FIRST {0, 0, 1, 1}
-#define SECOND {2, 2, 3, 3}
-#endif
-#define ADDED(a, b) ((a) + (b))
+#include "vectors_32.h"
+/* Shuffles of floats are cheap. */
+#define HAVE_PAIRS ((T)0.5 != 0)
 
-#define COMBINED(WHAT, OF)                                                                                          \
-    TARGET static void NAME(rows_##WHAT)(void *to, const void *const *from, npy_intp nrows, npy_intp n)             \
-    {                                                                                                               \
-        T *restrict t = to;                                                                                         \
-        const T *const *rows = (const T *const *)from;                                                              \
-        const T *a = rows[0], *b = nrows > 1 ? rows[1] : NULL, *c = nrows > 2 ? rows[2] : NULL;                     \
-        if (nrows == 1) {                                                                                           \
-            memcpy(t, a, sizeof(T) * (size_t)n);                                                                    \
-        } else if (nrows == 2) {                                                                                    \
-            for (npy_intp i = 0; i < n; i++) {                                                                      \
-                t[i] = OF(a[i], b[i]);                                                                              \
-            }                                                                                                       \
-        } else {                                                                                                    \
-            for (npy_intp i = 0; i < n; i++) {                                                                      \
-                const T ab = OF(a[i], b[i]);                                                                        \
-                t[i] = OF(ab, c[i]);                                                                                \
-            }                                                                                                       \
-        }                                                                                                           \
-        for (npy_intp r = 3; r < nrows; r++) {                                                                      \
-            const T *row = rows[r];                                                                                 \
-            for (npy_intp i = 0; i < n; i++) {                                                                      \
-                t[i] = OF(t[i], row[i]);                                                                            \
-            }                                                                                                       \
-        }                                                                                                           \
-    }                                                                                                               \
-    /* The first one, two or three elements of each window, then one more of all windows at a time. */              \
-    TARGET static inline __attribute__((always_inline)) void NAME(columns_##WHAT##_by)(                             \
-        T *restrict z, const T *restrict t, npy_intp count, npy_intp w, npy_intp s, int first)                      \
-    {                                                                                                               \
-        for (npy_intp j = 0; j < count; j++) {                                                                      \
-            T r = t[j * s];                                                                                         \
-            r = first > 1 ? OF(r, t[j * s + 1]) : r;                                                                \
-            z[j] = first > 2 ? OF(r, t[j * s + 2]) : r;                                                             \
-        }                                                                                                           \
-        for (npy_intp k = 3; k < w; k++) {                                                                          \
-            for (npy_intp j = 0; j < count; j++) {                                                                  \
-                z[j] = OF(z[j], t[j * s + k]);                                                                      \
-            }                                                                                                       \
-        }                                                                                                           \
-    }                                                                                                               \
-    TARGET static void NAME(columns_##WHAT)(void *z, const void *from, npy_intp count, npy_intp w, npy_intp s)      \
-    {                                                                                                               \
-        const T *restrict t = from;                                                                                 \
-        if (count == 1 && w >= 16) {                                                                                \
-            T part[8];                                                                                              \
-            npy_intp k = 8;                                                                                         \
-            memcpy(part, t, sizeof part);                                                                           \
-            for (; k + 8 <= w; k += 8) {                                                                            \
-                for (int q = 0; q < 8; q++) {                                                                       \
-                    part[q] = OF(part[q], t[k + q]);                                                                \
-                }                                                                                                   \
-            }                                                                                                       \
-            for (; k < w; k++) {                                                                                    \
-                part[k % 8] = OF(part[k % 8], t[k]);                                                                \
-            }                                                                                                       \
-            for (int half = 4; half; half /= 2) {                                                                   \
-                for (int q = 0; q < half; q++) {                                                                    \
-                    part[q] = OF(part[q], part[q + half]);                                                          \
-                }                                                                                                   \
-            }                                                                                                       \
-            *(T *)z = part[0];                                                                                      \
-        } else if (w == 1) {                                                                                        \
-            NAME(columns_##WHAT##_by)(z, t, count, 1, s, 1);                                                        \
-        } else if (w == 2) {                                                                                        \
-            s == 2 ? NAME(columns_##WHAT##_by)(z, t, count, 2, 2, 2) : NAME(columns_##WHAT##_by)(z, t, count, 2, s, 2);\
-        } else if (s == 1) {                                                                                        \
-            NAME(columns_##WHAT##_by)(z, t, count, w, 1, 3);                                                        \
-        } else {                                                                                                    \
-            s == 2 ? NAME(columns_##WHAT##_by)(z, t, count, w, 2, 3) : NAME(columns_##WHAT##_by)(z, t, count, w, s, 3);\
-        }                                                                                                           \
-    }
+#define INLINE TARGET static inline __attribute__((always_inline))
+/* Vectors of elements, which are as these in memory: no pointer that is read lies where they are written. And of their bits. */
+typedef T NAME(V) __attribute__((vector_size(32), aligned(sizeof(T))));
+typedef BITS NAME(M) __attribute__((vector_size(32)));
+#define V NAME(V)
+#define M NAME(M)
+#define WIDE ((npy_intp)(32 / sizeof(T)))
+#define VECTOR(p) (*(const V *)(p))
+#define ROW(plane, stride, at) ((const T *)((plane) + (at) * (stride)))
 
-COMBINED(max, LARGER)
-COMBINED(sum, ADDED)
+/* ---- maxima and sums: of the rows that windows cover, then along what comes out of it */
 
-TARGET static void NAME(divide)(void *to, const void *from, const void *by, npy_intp factor, npy_intp count)
+INLINE T NAME(both)(T a, T b, int is_max)
 {
-    T *z = to;
-    const T *v = from, *sizes = by, f = (T)factor;
+    return is_max ? LARGER(a, b) : a + b;
+}
+
+/* t[i] = the largest, the sum of rows[.][i]; there are at least two rows. */
+INLINE void NAME(combine)(T *restrict t, const T *const *rows, npy_intp nrows, npy_intp n, int is_max)
+{
+    const T *a = rows[0], *b = rows[1], *c = nrows > 2 ? rows[2] : NULL;
+    if (nrows == 2) {
+        for (npy_intp i = 0; i < n; i++) {
+            t[i] = NAME(both)(a[i], b[i], is_max);
+        }
+    } else {
+        for (npy_intp i = 0; i < n; i++) {
+            t[i] = NAME(both)(NAME(both)(a[i], b[i], is_max), c[i], is_max);
+        }
+    }
+    for (npy_intp r = 3; r < nrows; r++) {
+        const T *row = rows[r];
+        for (npy_intp i = 0; i < n; i++) {
+            t[i] = NAME(both)(t[i], row[i], is_max);
+        }
+    }
+}
+
+/* z[j] = the largest, the sum of t[j * s + k], k < w: the first one, two or three elements of each window, then one more of all
+ * windows at a time. */
+INLINE void NAME(columns_by)(T *restrict z, const T *restrict t, npy_intp count, npy_intp w, npy_intp s, int first, int is_max)
+{
+    for (npy_intp j = 0; j < count; j++) {
+        T r = t[j * s];
+        r = first > 1 ? NAME(both)(r, t[j * s + 1], is_max) : r;
+        z[j] = first > 2 ? NAME(both)(r, t[j * s + 2], is_max) : r;
+    }
+    for (npy_intp k = 3; k < w; k++) {
+        for (npy_intp j = 0; j < count; j++) {
+            z[j] = NAME(both)(z[j], t[j * s + k], is_max);
+        }
+    }
+}
+
+/* The largest, the sum of w elements, at least 2 * WIDE. */
+INLINE T NAME(whole)(const T *t, npy_intp w, int is_max)
+{
+    V part = VECTOR(t);
+    T r = is_max ? t[0] : 0, lanes[WIDE];
+    npy_intp k = WIDE;
+    for (; k + WIDE <= w; k += WIDE) {
+        const V b = VECTOR(t + k);
+        if (is_max) {
+            const M larger = ARE_LARGER(part, b);
+            part = (V)(((M)b & larger) | ((M)part & ~larger));
+        } else {
+            part += b;
+        }
+    }
+    for (; k < w; k++) {
+        r = NAME(both)(r, t[k], is_max);
+    }
+    memcpy(lanes, &part, sizeof lanes);
+    for (int half = WIDE / 2; half; half /= 2) {
+        for (int q = 0; q < half; q++) {
+            lanes[q] = NAME(both)(lanes[q], lanes[q + half], is_max);
+        }
+    }
+    return NAME(both)(r, lanes[0], is_max);
+}
+
+INLINE void NAME(columns)(T *z, const T *t, npy_intp count, npy_intp w, npy_intp s, int is_max)
+{
+    if (count == 1 && w >= 2 * WIDE) {
+        *z = NAME(whole)(t, w, is_max);
+    } else if (w == 1) {
+        NAME(columns_by)(z, t, count, 1, s, 1, is_max);
+    } else if (w == 2) {
+        s == 2 ? NAME(columns_by)(z, t, count, 2, 2, 2, is_max) : NAME(columns_by)(z, t, count, 2, s, 2, is_max);
+    } else if (s == 1) {
+        NAME(columns_by)(z, t, count, w, 1, 3, is_max);
+    } else {
+        s == 2 ? NAME(columns_by)(z, t, count, w, 2, 3, is_max) : NAME(columns_by)(z, t, count, w, s, 3, is_max);
+    }
+}
+
+/* z[j] = v[j] / (factor * sizes[j]) */
+INLINE void NAME(divide)(T *z, const T *v, const T *sizes, npy_intp factor, npy_intp count)
+{
+    const T f = (T)factor;
     for (npy_intp j = 0; j < count; j++) {
         z[j] = v[j] / (f * sizes[j]);
     }
 }
 
-TARGET static inline __attribute__((always_inline)) void NAME(spread_by)(T *restrict e, const T *restrict v, npy_intp count,
-                                                                         npy_intp s, npy_intp keep)
+INLINE void NAME(pool)(const ThnPoolPlane *p, int is_max)
+{
+    const ThnPoolAxis a = p->across, d = p->down;
+    const npy_intp length = thn_most(a.p + a.n, (a.count - 1) * a.s + a.w);
+    T *z = (T *)p->out, *t = p->line;
+    const T **rows = (const T **)p->rows;
+    int filled = 0;
+    for (npy_intp k = p->begin; k < p->end; k++, z += a.count) {
+        const npy_intp low = thn_pool_first(&d, k), high = thn_pool_end(&d, k);
+        npy_intp nrows = 0;
+        for (npy_intp i = 0; i < p->planes; i++) {
+            for (npy_intp y = low; y < high; y++) {
+                rows[nrows++] = ROW(p->x[i], p->x_row, y);
+            }
+        }
+        const T *from = t;
+        if (nrows == 1 && length == a.n) {
+            from = rows[0];
+        } else {
+            if (!filled || nrows == 0) {
+                /* What lies beyond the images changes no maximum, no sum. */
+                for (npy_intp i = 0; i < length; i++) {
+                    t[i] = is_max ? LEAST : 0;
+                }
+                filled = 1;
+            }
+            if (nrows == 1) {
+                memcpy(t + a.p, rows[0], sizeof(T) * (size_t)a.n);
+            } else if (nrows > 1) {
+                NAME(combine)(t + a.p, rows, nrows, a.n, is_max);
+            }
+        }
+        NAME(columns)(z, from, a.count, a.w, a.s, is_max);
+        if (p->factors) {
+            NAME(divide)(z, z, p->sizes, p->factors[0] * thn_pool_size(&d, k, p->padded), a.count);
+        }
+    }
+}
+
+TARGET static void NAME(max)(const ThnPoolPlane *p)
+{
+    NAME(pool)(p, 1);
+}
+
+TARGET static void NAME(sum)(const ThnPoolPlane *p)
+{
+    NAME(pool)(p, 0);
+}
+
+/* ---- gradients: each row gets what the rows of windows that cover it give */
+
+/* e[j * s + q] = v[j] for q < keep, else 0. */
+INLINE void NAME(spread_by)(T *restrict e, const T *restrict v, npy_intp count, npy_intp s, npy_intp keep)
 {
     for (npy_intp j = 0; j < count; j++) {
         for (npy_intp q = 0; q < s; q++) {
@@ -111,228 +179,371 @@ TARGET static inline __attribute__((always_inline)) void NAME(spread_by)(T *rest
     }
 }
 
-TARGET static void NAME(spread)(void *to, const void *from, npy_intp count, npy_intp s, npy_intp keep)
+INLINE void NAME(spread)(T *e, const T *v, npy_intp count, npy_intp s, npy_intp keep)
 {
     if (s == 1) {
-        memcpy(to, from, sizeof(T) * (size_t)count);
+        memcpy(e, v, sizeof(T) * (size_t)count);
     } else if (s == 2) {
-        keep == 2 ? NAME(spread_by)(to, from, count, 2, 2) : NAME(spread_by)(to, from, count, 2, 1);
+        NAME(spread_by)(e, v, count, 2, keep);
+    } else if (s == 3) {
+        NAME(spread_by)(e, v, count, 3, keep);
     } else {
-        NAME(spread_by)(to, from, count, s, keep);
+        NAME(spread_by)(e, v, count, s, keep);
     }
 }
 
-typedef T NAME(V) __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
-typedef BITS NAME(M) __attribute__((vector_size(32), aligned(sizeof(T)), may_alias));
-#define LANES ((npy_intp)(32 / sizeof(T)))
-#define VECTOR(p) (*(const NAME(V) *)(p))
+/* What rows of windows give to a row. In `rows` there are maxima and gradients in turn, of which only gradients matter where all
+ * elements get them; if they were spread out, gradients of the last tap lie `last` elements behind the others. */
+typedef struct {
+    const T *const *rows;
+    npy_intp nrows, taps, w, s, p, last;
+    int is_max;
+} NAME(Given);
+#define Given NAME(Given)
 
-/* What elements i.. are given by their windows, of which there are `taps` at most; added to r. */
-#define GIVEN(r, from, i, taps)                                                                               \
-    do {                                                                                                      \
-        const NAME(V) here = VECTOR(from);                                                                    \
-        for (npy_intp t = 0; t < (taps); t++) {                                                               \
-            const T *gradients = t == (taps) - 1 ? last : g;                                                  \
-            const NAME(M) equal = (NAME(M))(here == VECTOR(m + (i) - t * s));                                 \
-            r += (NAME(V))((NAME(M))VECTOR(gradients + (i) - t * s) & equal);                                 \
-        }                                                                                                     \
+/* The gradients from g[at] on, where maxima are equal to `here`; added to r. */
+#define ADD_GIVEN(r, v, k, at, here, beyond)                                  \
+    do {                                                                      \
+        M given = (M)VECTOR((v).rows[2 * (k) + 1] + (at) + (beyond));         \
+        if ((v).is_max) {                                                     \
+            given &= (M)((here) == VECTOR((v).rows[2 * (k)] + (at)));         \
+        }                                                                     \
+        r += (V)given;                                                        \
     } while (0)
 
-/* The last elements are computed before any is overwritten and stored after all others, some of which they repeat. */
-#define GIVE_ROW(taps)                                                                                        \
-    do {                                                                                                      \
-        const npy_intp end = n - LANES;                                                                       \
-        NAME(V) tail = {0};                                                                                   \
-        if (add) {                                                                                            \
-            tail = VECTOR(gx + end);                                                                          \
-        }                                                                                                     \
-        GIVEN(tail, x + end, end, taps);                                                                      \
-        for (npy_intp i = 0; i < end; i += LANES) {                                                           \
-            NAME(V) r = {0};                                                                                  \
-            if (add) {                                                                                        \
-                r = VECTOR(gx + i);                                                                           \
-            }                                                                                                 \
-            GIVEN(r, x + i, i, taps);                                                                         \
-            *(NAME(V) *)(gx + i) = r;                                                                         \
-        }                                                                                                     \
-        *(NAME(V) *)(gx + end) = tail;                                                                        \
-    } while (0)
-
-TARGET static void NAME(max_gradient)(void *to, const void *from, const void *maxima, const void *gradient,
-                                      const void *last_gradient, npy_intp n, npy_intp taps, npy_intp s, int add)
+/* A vector of elements from gx[0] on, which is element i of a row; windows are one apart or were spread out. */
+INLINE void NAME(give_block)(T *gx, const T *x, npy_intp i, Given v)
 {
-    T *gx = to;
-    const T *x = from, *m = maxima, *g = gradient, *last = last_gradient;
-    if (n < LANES) {
-        T images[32 / sizeof(T)] = {0}, given[32 / sizeof(T)] = {0};
-        memcpy(images, x, sizeof(T) * (size_t)n);
-        if (add) {
-            memcpy(given, gx, sizeof(T) * (size_t)n);
+    const V here = v.is_max ? VECTOR(x) : (V){0};
+    V r = {0};
+    for (npy_intp k = 0; k < v.nrows; k++) {
+        for (npy_intp t = 0; t < v.taps; t++) {
+            ADD_GIVEN(r, v, k, i + v.p - t * v.s, here, t == v.taps - 1 ? v.last : 0);
         }
-        NAME(V) r = VECTOR(given);
-        GIVEN(r, images, 0, taps);
-        *(NAME(V) *)given = r;
-        memcpy(gx, given, sizeof(T) * (size_t)n);
-    } else if (taps == 1) {
-        GIVE_ROW(1);
-    } else if (taps == 2) {
-        GIVE_ROW(2);
-    } else if (taps == 3) {
-        GIVE_ROW(3);
-    } else {
-        GIVE_ROW(taps);
     }
+    *(V *)gx = r;
 }
 
-/* The same for windows of two elements that do not overlap, of which there are as many as in `maxima`. */
-TARGET static void NAME(pair_gradient)(void *to, const void *from, const void *maxima, const void *gradient, npy_intp n,
-                                       npy_intp count)
+/* Two vectors of them; windows are two apart. Every second element is in the same place of its windows, the first in the one that
+ * is `odd`. */
+INLINE void NAME(give_pairs)(T *gx, const T *x, npy_intp i, Given v, npy_intp odd)
 {
-    T *gx = to;
-    const T *x = from, *m = maxima, *g = gradient;
-    npy_intp j = 0;
-    if (count >= LANES) {
-        for (;;) {
-            const NAME(V) mv = VECTOR(m + j), gv = VECTOR(g + j);
-            for (int half = 0; half < 2; half++) {
-                const NAME(M) which = half ? (NAME(M))SECOND : (NAME(M))FIRST;
-                const npy_intp at = 2 * j + half * LANES;
-                const NAME(M) equal = (NAME(M))(VECTOR(x + at) == THN_PERMUTE(mv, which));
-                *(NAME(V) *)(gx + at) = (NAME(V))((NAME(M))THN_PERMUTE(gv, which) & equal);
+    const V a = v.is_max ? VECTOR(x) : (V){0}, b = v.is_max ? VECTOR(x + WIDE) : (V){0};
+    const V here[2] = {THN_PERMUTE(THN_SHUFFLE(a, b, (M)EVENS), (M)AS_READ), THN_PERMUTE(THN_SHUFFLE(a, b, (M)ODDS), (M)AS_READ)};
+    V r[2] = {{0}, {0}};
+    for (npy_intp k = 0; k < v.nrows; k++) {
+        for (npy_intp which = 0; which < 2; which++) {
+            for (npy_intp q = which ^ odd; q < v.w; q += 2) {
+                ADD_GIVEN(r[which], v, k, ((i + v.p) >> 1) + (which & odd) - (q >> 1), here[which], 0);
             }
-            if (j == count - LANES) {
-                break;
-            }
-            j = j + 2 * LANES <= count ? j + LANES : count - LANES;
-        }
-        j = count;
-    }
-    for (; j < count; j++) {
-        const T mj = m[j], gj = g[j];
-        gx[2 * j] = x[2 * j] == mj ? gj : 0;
-        gx[2 * j + 1] = x[2 * j + 1] == mj ? gj : 0;
-    }
-    for (npy_intp i = 2 * count; i < n; i++) {
-        gx[i] = 0;
-    }
-}
-
-/* Rows that one window covers each: gradients of their sums, of their maxima. */
-TARGET static void NAME(whole_sum_gradient)(void *to, const void *gradient, const void *size, npy_intp rows, npy_intp n)
-{
-    T *restrict gx = to;
-    const T *g = gradient;
-    for (npy_intp r = 0; r < rows; r++, gx += n) {
-        const T each = g[r] / *(const T *)size;
-        for (npy_intp i = 0; i < n; i++) {
-            gx[i] = each;
         }
     }
+    r[0] = THN_PERMUTE(r[0], (M)AS_READ);
+    r[1] = THN_PERMUTE(r[1], (M)AS_READ);
+    *(V *)gx = THN_SHUFFLE(r[0], r[1], (M)LOWER);
+    *(V *)(gx + WIDE) = THN_SHUFFLE(r[0], r[1], (M)UPPER);
 }
 
-TARGET static void NAME(whole_max_gradient)(void *to, const void *from, const void *maxima, const void *gradient, npy_intp rows,
-                                            npy_intp n)
+/* A row of them, `paired`: by two vectors. */
+INLINE void NAME(give_by)(T *gx, const T *x, npy_intp n, Given v, int paired)
 {
-    T *restrict gx = to;
-    const T *restrict x = from;
-    const T *m = maxima, *g = gradient;
-    for (npy_intp r = 0; r < rows; r++, gx += n, x += n) {
-        const T mr = m[r], gr = g[r];
-        for (npy_intp i = 0; i < n; i++) {
-            gx[i] = x[i] == mr ? gr : 0;
-        }
+    const npy_intp length = paired ? 2 * WIDE : WIDE;
+    npy_intp i = 0;
+    for (; i + length <= n; i += length) {
+        const T *from = v.is_max ? x + i : NULL;
+        paired ? NAME(give_pairs)(gx + i, from, i, v, v.p & 1) : NAME(give_block)(gx + i, from, i, v);
     }
-}
-
-#undef GIVEN
-#undef GIVE_ROW
-#undef VECTOR
-#undef LANES
-
-TARGET static void NAME(sum_gradient)(void *to, const void *gradient, const void *last_gradient, npy_intp n, npy_intp taps,
-                                      npy_intp s)
-{
-    T *restrict r = to;
-    const T *g = gradient, *last = (const T *)last_gradient - (taps - 1) * s;
-    if (taps == 1) {
-        memcpy(r, last, sizeof(T) * (size_t)n);
+    if (i == n) {
         return;
     }
-    for (npy_intp i = 0; i < n; i++) {
-        r[i] = g[i] + last[i];
+    /* The rest together with some elements that it was done for already; short rows in a copy. */
+    T images[2 * WIDE], given[2 * WIDE], *to = given;
+    const T *from = images;
+    if (n >= length) {
+        i = n - length;
+        to = gx + i;
+        from = v.is_max ? x + i : NULL;
+    } else if (v.is_max) {
+        memset(images, 0, sizeof images);
+        memcpy(images, x, sizeof(T) * (size_t)n);
     }
-    for (npy_intp t = 1; t < taps - 1; t++) {
-        g -= s;
-        for (npy_intp i = 0; i < n; i++) {
-            r[i] += g[i];
+    if (!paired) {
+        NAME(give_block)(to, from, i, v);
+    } else {
+        (i + v.p) & 1 ? NAME(give_pairs)(to, from, i, v, 1) : NAME(give_pairs)(to, from, i, v, 0);
+    }
+    if (n < length) {
+        memcpy(gx, given, sizeof(T) * (size_t)n);
+    }
+}
+
+INLINE void NAME(give)(T *gx, const T *x, npy_intp n, Given v, int paired)
+{
+#define GIVE(NROWS, TAPS, W, P) NAME(give_by)(gx, x, n, (Given){v.rows, NROWS, TAPS, W, v.s, P, v.last, v.is_max}, paired)
+#define GIVE_ROWS(MOST, TAPS, W, P)                                                                                \
+    (v.nrows == 1 ? GIVE(1, TAPS, W, P) : v.nrows == (MOST) ? GIVE(MOST, TAPS, W, P) : GIVE(v.nrows, TAPS, W, P))
+    if (paired && v.w == 3 && v.p < 2) {
+        v.p ? GIVE_ROWS(2, 2, 3, 1) : GIVE_ROWS(2, 2, 3, 0);
+    } else if (paired && v.w == 2 && v.p == 0) {
+        GIVE_ROWS(1, 1, 2, 0);
+    } else if (paired) {
+        GIVE(v.nrows, v.taps, v.w, v.p);
+    } else if (v.taps == 1) {
+        GIVE_ROWS(1, 1, v.w, v.p);
+    } else if (v.taps == 2) {
+        GIVE_ROWS(2, 2, v.w, v.p);
+    } else if (v.taps == 3) {
+        GIVE_ROWS(3, 3, v.w, v.p);
+    } else {
+        GIVE(v.nrows, v.taps, v.w, v.p);
+    }
+#undef GIVE
+#undef GIVE_ROWS
+}
+
+INLINE void NAME(gradient)(const ThnPoolPlane *p, int is_max)
+{
+    const ThnPoolAxis a = p->across, d = p->down;
+    const int paired = a.s == 2 && HAVE_PAIRS;
+    const npy_intp taps = thn_pool_taps(&a), s = paired ? 1 : a.s, keep = a.w - (taps - 1) * s, pitch = p->pitch;
+    const npy_intp before = (taps - 1) * s, last = !paired && taps > 1 && keep != s ? pitch : 0;
+    npy_intp low = thn_pool_first_window(&d, p->begin), high = thn_least(thn_pool_strides(&d, p->begin + d.p), d.count - 1);
+    npy_intp ready = low, nrows = 0;
+    T *gx = (T *)p->out, *slots = (T *)p->slots + before, *line = (T *)p->line + before;
+    const T **rows = (const T **)p->rows;
+    int changed = 1;
+    for (npy_intp y = p->begin; y < p->end; y++, gx += a.n) {
+        for (; low * d.s - d.p + d.w <= y; low++) {
+            changed = 1;
+        }
+        for (; high + 1 < d.count && (high + 1) * d.s - d.p <= y; high++) {
+            changed = 1;
+        }
+        if (!changed && !is_max) {
+            memcpy(gx, gx - a.n, sizeof(T) * (size_t)a.n);
+            continue;
+        }
+        for (; ready <= high; ready++) {
+            for (npy_intp i = 0; i < p->planes; i++) {
+                const T *g = ROW(p->other[i], p->other_row, ready);
+                T *e = slots + (i * p->ring + (ready & (p->ring - 1))) * p->slot;
+                if (is_max) {
+                    NAME(spread)(e, ROW(p->maxima[i], p->maxima_row, ready), a.count, s, s);
+                    NAME(spread)(e + pitch, g, a.count, s, taps > 1 ? s : keep);
+                    if (last) {
+                        NAME(spread)(e + pitch + last, g, a.count, s, keep);
+                    }
+                } else if (p->factors) {
+                    NAME(divide)(e, g, p->sizes, p->factors[i] * thn_pool_size(&d, ready, p->padded), a.count);
+                } else {
+                    memcpy(e, g, sizeof(T) * (size_t)a.count);
+                }
+            }
+        }
+        if (changed) {
+            nrows = 0;
+            for (npy_intp i = 0; i < p->planes; i++) {
+                for (npy_intp k = low; k <= high; k++) {
+                    const T *e = slots + (i * p->ring + (k & (p->ring - 1))) * p->slot;
+                    if (!is_max) {
+                        rows[nrows++] = e;
+                        continue;
+                    }
+                    rows[2 * nrows] = e;
+                    rows[2 * nrows++ + 1] = e + pitch;
+                }
+            }
+            changed = 0;
+        }
+        Given v = {rows, nrows, taps, a.w, s, a.p, last, is_max};
+        if (!nrows) {
+            memset(gx, 0, sizeof(T) * (size_t)a.n);
+            continue;
+        }
+        if (!is_max) {
+            /* One row of their sums. */
+            const T *total = rows[0];
+            if (nrows > 1) {
+                NAME(combine)(line, rows, nrows, a.count, 0);
+                total = line;
+            }
+            if (s > 1) {
+                NAME(spread)(line + pitch, total, a.count, s, taps > 1 ? s : keep);
+                if (last) {
+                    NAME(spread)(line + pitch + last, total, a.count, s, keep);
+                }
+                total = line + pitch;
+            }
+            const T *const sums[2] = {NULL, total};
+            v.rows = sums;
+            v.nrows = 1;
+            paired ? NAME(give)(gx, NULL, a.n, v, 1) : NAME(give)(gx, NULL, a.n, v, 0);
+        } else {
+            const T *x = ROW(p->x[0], p->x_row, y);
+            paired ? NAME(give)(gx, x, a.n, v, 1) : NAME(give)(gx, x, a.n, v, 0);
         }
     }
 }
 
-TARGET static void NAME(add)(void *to, const void *from, npy_intp n)
+/* What one window gives to all elements of a row, or those that equal its maximum. */
+INLINE void NAME(give_all)(T *gx, const T *x, npy_intp n, T m, T g, int is_max)
 {
-    T *restrict a = to;
-    const T *restrict b = from;
-    for (npy_intp i = 0; i < n; i++) {
-        a[i] += b[i];
+    const V every = g - (V){0};
+    npy_intp i = 0;
+    for (; i + WIDE <= n; i += WIDE) {
+        *(V *)(gx + i) = is_max ? (V)((M)every & (M)(VECTOR(x + i) == m)) : every;
+    }
+    for (; i < n; i++) {
+        gx[i] = !is_max || x[i] == m ? g : 0;
     }
 }
 
-TARGET static void NAME(pick)(void *to, const void *images, const void *maxima, const void *from, npy_intp n)
+/* Where one window is a row. */
+INLINE void NAME(whole_gradient)(const ThnPoolPlane *p, int is_max)
 {
-    T *restrict picked = to;
-    const T *x = images, *m = maxima, *v = from;
-    for (npy_intp i = 0; i < n; i++) {
-        const T value = v[i];
-        picked[i] += x[i] == m[i] ? value : 0;
+    const npy_intp n = p->across.n;
+    const T size = p->factors ? (T)p->factors[0] * *(const T *)p->sizes : 1;
+    T *gx = (T *)p->out;
+    for (npy_intp y = p->begin; y < p->end; y++, gx += n) {
+        const T g = *ROW(p->other[0], p->other_row, y);
+        if (is_max) {
+            NAME(give_all)(gx, ROW(p->x[0], p->x_row, y), n, *ROW(p->maxima[0], p->maxima_row, y), g, 1);
+        } else {
+            NAME(give_all)(gx, NULL, n, 0, g / size, 0);
+        }
     }
 }
 
-TARGET static void NAME(add_strided)(void *to, const void *from, npy_intp count, npy_intp s)
+/* Some rows of windows of two elements, which have all elements of the rows and are all that these are in. */
+INLINE void NAME(give_window)(T *gx, const char *x, npy_intp x_row, npy_intp n, npy_intp rows, const T *maxima, const T *g)
 {
-    T *restrict z = to;
-    const T *restrict picked = from;
+    for (npy_intp i = 0; i < n; i += 2 * WIDE) {
+        /* The last vectors may repeat some elements of those before. */
+        const npy_intp at = thn_least(i, n - 2 * WIDE);
+        const V m = THN_PERMUTE(VECTOR(maxima + at / 2), (M)AS_READ), given = THN_PERMUTE(VECTOR(g + at / 2), (M)AS_READ);
+        for (npy_intp r = 0; r < rows; r++) {
+            const T *from = ROW(x, x_row, r) + at;
+            T *to = gx + r * n + at;
+            const V a = VECTOR(from), b = VECTOR(from + WIDE);
+            const M even = (M)(THN_SHUFFLE(a, b, (M)EVENS) == m), odd = (M)(THN_SHUFFLE(a, b, (M)ODDS) == m);
+            /* Added to zero, as others are: no negative zeros. */
+            const V to_even = (V){0} + (V)((M)given & even), to_odd = (V){0} + (V)((M)given & odd);
+            *(V *)to = THN_SHUFFLE(to_even, to_odd, (M)LOWER);
+            *(V *)(to + WIDE) = THN_SHUFFLE(to_even, to_odd, (M)UPPER);
+        }
+    }
+}
+
+/* Such windows, which do not overlap: all rows of one at a time. */
+TARGET static __attribute__((noinline)) void NAME(pairs_gradient)(const ThnPoolPlane *p)
+{
+    const ThnPoolAxis d = p->down;
+    const npy_intp n = p->across.n, x_row = p->x_row;
+    T *gx = (T *)p->out;
+    npy_intp k = thn_pool_strides(&d, p->begin + d.p), end;
+    for (npy_intp y = p->begin; y < p->end; gx += (end - y) * n, y = end, k++) {
+        if (k >= d.count) {
+            memset(gx, 0, sizeof(T) * (size_t)((p->end - y) * n));
+            return;
+        }
+        end = thn_least((k + 1) * d.s - d.p, p->end);
+        const T *maxima = ROW(p->maxima[0], p->maxima_row, k), *g = ROW(p->other[0], p->other_row, k);
+        const char *x = p->x[0] + y * x_row;
+        if (end - y == 2) {
+            NAME(give_window)(gx, x, x_row, n, 2, maxima, g);
+        } else {
+            NAME(give_window)(gx, x, x_row, n, end - y, maxima, g);
+        }
+    }
+}
+
+INLINE void NAME(any_gradient)(const ThnPoolPlane *p, int is_max)
+{
+    const ThnPoolAxis a = p->across, d = p->down;
+    const int whole = a.count == 1 && a.p == 0 && a.w >= a.n && d.count == d.n && d.w == 1 && d.p == 0 && p->planes == 1;
+    const int fits = HAVE_PAIRS && a.w == 2 && a.s == 2 && a.p == 0 && a.n == 2 * a.count && a.count >= WIDE;
+    if (whole) {
+        NAME(whole_gradient)(p, is_max);
+    } else if (is_max && fits && d.w == d.s && p->planes == 1) {
+        NAME(pairs_gradient)(p);
+    } else {
+        NAME(gradient)(p, is_max);
+    }
+}
+
+TARGET static void NAME(max_gradient)(const ThnPoolPlane *p)
+{
+    NAME(any_gradient)(p, 1);
+}
+
+TARGET static void NAME(sum_gradient)(const ThnPoolPlane *p)
+{
+    NAME(any_gradient)(p, 0);
+}
+
+/* ---- what is at the elements of windows that equal their maxima */
+
+/* z[j] += v[j * s], or = it, where x[j * s] == m[j] */
+INLINE void NAME(pick_by)(T *restrict z, const T *x, const T *m, const T *v, npy_intp count, npy_intp s, int first)
+{
     for (npy_intp j = 0; j < count; j++) {
-        z[j] += picked[j * s];
+        const T value = v[j * s];
+        z[j] = first ? (x[j * s] == m[j] ? value : z[j]) : z[j] + (x[j * s] == m[j] ? value : 0);
     }
 }
 
-TARGET static void NAME(replace_strided)(void *to, const void *images, const void *maxima, const void *from, npy_intp count,
-                                         npy_intp s)
+INLINE void NAME(pick_all)(const ThnPoolPlane *p, int first)
 {
-    T *restrict z = to;
-    const T *x = images, *m = maxima, *v = from;
-    for (npy_intp j = 0; j < count; j++) {
-        z[j] = x[j * s] == m[j] ? v[j * s] : z[j];
+    const ThnPoolAxis a = p->across, d = p->down;
+    T *z = (T *)p->out;
+    for (npy_intp k = p->begin; k < p->end; k++, z += a.count) {
+        const T *m = ROW(p->maxima[0], p->maxima_row, k);
+        memset(z, 0, sizeof(T) * (size_t)a.count);
+        /* From the last to the first, which overwrites the others. */
+        for (npy_intp i = p->planes - 1; i >= 0; i--) {
+            for (npy_intp y = thn_pool_end(&d, k) - 1; y >= thn_pool_first(&d, k); y--) {
+                for (npy_intp q = a.w - 1; q >= 0; q--) {
+                    const npy_intp low = p->low[q], from = low * a.s + q - a.p, count = p->high[q] - low;
+                    const T *x = ROW(p->x[i], p->x_row, y) + from, *v = ROW(p->other[i], p->other_row, y) + from;
+                    if (a.s == 1) {
+                        NAME(pick_by)(z + low, x, m + low, v, count, 1, first);
+                    } else if (a.s == 2) {
+                        NAME(pick_by)(z + low, x, m + low, v, count, 2, first);
+                    } else {
+                        NAME(pick_by)(z + low, x, m + low, v, count, a.s, first);
+                    }
+                }
+            }
+        }
     }
 }
 
-TARGET static void NAME(fill_least)(void *to, npy_intp n)
+TARGET static void NAME(pick)(const ThnPoolPlane *p)
 {
-    T *t = to;
-    for (npy_intp i = 0; i < n; i++) {
-        t[i] = LEAST;
-    }
+    p->first ? NAME(pick_all)(p, 1) : NAME(pick_all)(p, 0);
 }
 
-TARGET static void NAME(fill_sizes)(void *to, const npy_intp *sizes, npy_intp n)
+TARGET static void NAME(fill_sizes)(void *to, const ThnPoolAxis *a, int padded)
 {
-    T *t = to;
-    for (npy_intp i = 0; i < n; i++) {
-        t[i] = (T)sizes[i];
+    T *sizes = to;
+    for (npy_intp j = 0; j < a->count; j++) {
+        sizes[j] = (T)thn_pool_size(a, j, padded);
     }
 }
 
 static const ThnPooling NAME(loops) = {
-    sizeof(T),          NAME(rows_max),     NAME(rows_sum), NAME(columns_max), NAME(columns_sum), NAME(divide),
-    NAME(spread),       NAME(max_gradient), NAME(sum_gradient), NAME(add),     NAME(pick),        NAME(add_strided),
-    NAME(replace_strided), NAME(fill_least), NAME(fill_sizes), NAME(pair_gradient), NAME(whole_sum_gradient),
-    NAME(whole_max_gradient),
+    sizeof(T), NAME(fill_sizes), NAME(max), NAME(sum), NAME(max_gradient), NAME(sum_gradient), NAME(pick),
 };
 
-#undef ADDED
-#undef COMBINED
-#undef FIRST
-#undef SECOND
 #undef LEAST
 #undef LARGER
+#undef ARE_LARGER
+#undef INLINE
+#undef V
+#undef M
+#undef WIDE
+#undef VECTOR
+#undef ROW
+#undef HAVE_PAIRS
+#undef Given
+#undef ADD_GIVEN
