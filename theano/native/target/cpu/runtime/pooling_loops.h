@@ -414,16 +414,20 @@ INLINE void NAME(whole_gradient)(const ThnPoolPlane *p, int is_max)
     }
 }
 
-/* Some rows of windows of two elements, which have all elements of the rows and are all that these are in. */
-INLINE void NAME(give_window)(T *gx, const char *x, npy_intp x_row, npy_intp n, npy_intp rows, const T *maxima, const T *g)
+/* Some rows of windows of two elements, which have all elements of the rows, or all but one, and are all that these are in. */
+INLINE void NAME(give_window)(T *gx, const char *x, npy_intp x_row, npy_intp length, npy_intp rows, const T *maxima, const T *g)
 {
+    const npy_intp n = length / 2 * 2;
+    for (npy_intp r = 0; r < (length > n ? rows : 0); r++) {
+        gx[r * length + n] = 0;
+    }
     for (npy_intp i = 0; i < n; i += 2 * WIDE) {
         /* The last vectors may repeat some elements of those before. */
         const npy_intp at = thn_least(i, n - 2 * WIDE);
         const V m = THN_PERMUTE(VECTOR(maxima + at / 2), (M)AS_READ), given = THN_PERMUTE(VECTOR(g + at / 2), (M)AS_READ);
         for (npy_intp r = 0; r < rows; r++) {
             const T *from = ROW(x, x_row, r) + at;
-            T *to = gx + r * n + at;
+            T *to = gx + r * length + at;
             const V a = VECTOR(from), b = VECTOR(from + WIDE);
             const M even = (M)(THN_SHUFFLE(a, b, (M)EVENS) == m), odd = (M)(THN_SHUFFLE(a, b, (M)ODDS) == m);
             /* Added to zero, as others are: no negative zeros. */
@@ -461,7 +465,7 @@ INLINE void NAME(any_gradient)(const ThnPoolPlane *p, int is_max)
 {
     const ThnPoolAxis a = p->across, d = p->down;
     const int whole = a.count == 1 && a.p == 0 && a.w >= a.n && d.count == d.n && d.w == 1 && d.p == 0 && p->planes == 1;
-    const int fits = HAVE_PAIRS && a.w == 2 && a.s == 2 && a.p == 0 && a.n == 2 * a.count && a.count >= WIDE;
+    const int fits = a.w == 2 && a.s == 2 && a.p == 0 && a.n / 2 == a.count && a.count >= WIDE;
     if (whole) {
         NAME(whole_gradient)(p, is_max);
     } else if (is_max && fits && d.w == d.s && p->planes == 1) {
