@@ -90,8 +90,8 @@ static int read_axes(ThnFrame *f, const ThnInstr *ins, Axis *axes, const ThnCell
         const npy_intp limit = (npy_intp)1 << 48;
         THN_FAIL_IF(f, a->p < 0, PyExc_ValueError, "the padding of a pooling must not be negative, got %lld", (long long)a->p);
         THN_FAIL_IF(f, a->p && !params->ignore_border, PyExc_ValueError, "padding works only with ignore_border=True");
-        THN_FAIL_IF(f, a->p >= a->w && !zeros_count, PyExc_ValueError, "the padding (%lld) must be smaller than the window (%lld)",
-                    (long long)a->p, (long long)a->w);
+        THN_FAIL_IF(f, a->p >= a->w && !zeros_count, PyExc_ValueError,
+                    "the padding (%lld) must be smaller than the window (%lld)", (long long)a->p, (long long)a->w);
         a->n = x->dims[x->ndim - nd + i];
         a->w = thn_least(a->w, limit);
         a->s = thn_least(a->s, limit);
