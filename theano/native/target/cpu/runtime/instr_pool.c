@@ -90,8 +90,8 @@ static int read_axes(ThnFrame *f, const ThnInstr *ins, Axis *axes, const ThnCell
         const npy_intp limit = (npy_intp)1 << 48;
         THN_FAIL_IF(f, a->p < 0, PyExc_ValueError, "the padding of a pooling must not be negative, got %lld", (long long)a->p);
         THN_FAIL_IF(f, a->p && !params->ignore_border, PyExc_ValueError, "padding works only with ignore_border=True");
-        THN_FAIL_IF(f, a->p >= a->w && !zeros_count, PyExc_ValueError, "the padding (%lld) must be smaller than the window (%lld)",
-                    (long long)a->p, (long long)a->w);
+        THN_FAIL_IF(f, a->p >= a->w && !zeros_count, PyExc_ValueError,
+                    "the padding (%lld) must be smaller than the window (%lld)", (long long)a->p, (long long)a->w);
         a->n = x->dims[x->ndim - nd + i];
         a->w = thn_least(a->w, limit);
         a->s = thn_least(a->s, limit);
@@ -119,7 +119,8 @@ static int same_dims(ThnFrame *f, const char *name, const ThnCell *cell, const n
     if (memcmp(cell->dims, dims, sizeof *dims * (size_t)cell->ndim) == 0) {
         return 0;
     }
-    return thn_error(f, PyExc_ValueError, "%s has the shape %s, expected %s", name, THN_SHAPE(cell->ndim, cell->dims), THN_SHAPE(cell->ndim, dims));
+    return thn_error(f, PyExc_ValueError, "%s has the shape %s, expected %s", name, THN_SHAPE(cell->ndim, cell->dims),
+                     THN_SHAPE(cell->ndim, dims));
 }
 
 /* Whether an image is one run in memory. */
@@ -247,6 +248,7 @@ typedef struct {
     const ThnCell *out;
     ThnInner store;           /* to the output's dtype; NULL: it is computed in that */
     int is_average, padded, first;
+    int spreads;              /* gradients are spread out in slots */
     npy_intp planes, rows;    /* that go into a part of the result, at most */
     atomic_int failed;
 } Job;
@@ -324,7 +326,7 @@ static void range_of(const Axis *a, int of_images, npy_intp begin, npy_intp end,
 /* How many go into a range of the result at most, if it has any. */
 static npy_intp most_of(const Axis *a, int of_images, npy_intp length)
 {
-    return of_images ? thn_least((length - 1) / a->s + 1 + thn_pool_taps(a), a->count)
+    return of_images ? thn_least((length + a->w - 2) / a->s + 1, a->count)
                      : thn_least((length - 1) * a->s + a->w, a->n);
 }
 
@@ -342,12 +344,15 @@ static int work_open(const Job *job, Work *w)
     }
     p->pitch = (spread + covered + THN_POOLING_BEYOND + 15) / 16 * 16;
     p->slot = is_max_gradient ? 3 * p->pitch : p->pitch;
-    const size_t line = (size_t)((s->of_images ? 3 : 1) * p->pitch * item), lists = (size_t)job->planes * sizeof(void *);
-    const size_t slots = s->of_images ? (size_t)(p->ring * job->planes * p->slot * item) : 0;
+    const size_t line = (size_t)((job->spreads ? 3 : !s->of_images) * p->pitch * item);
+    const size_t lists = (size_t)job->planes * sizeof(void *);
+    const size_t slots = job->spreads ? (size_t)(p->ring * job->planes * p->slot * item) : 0;
     const size_t windows = picks ? (size_t)across->w * sizeof(npy_intp) : 0;
     size_t converted[3] = {0};
+    npy_intp *strides[] = {&p->x_row, &p->maxima_row, &p->other_row};
     for (int k = 0; k < 3; k++) {
         const Source *v = &job->sources[k];
+        *strides[k] = v->convert ? v->n * v->item : v->strides[s->nd - 2];
         if (v->cell && v->convert) {
             const npy_intp rows = v->of_images == s->of_images ? s->length : job->planes * job->rows;
             converted[k] = (size_t)(rows * v->n * item);
@@ -362,7 +367,7 @@ static int work_open(const Job *job, Work *w)
                               {&w->sizes, job->is_average ? (size_t)(across->count * item) : 0}, {&w->low, windows},
                               {&w->high, windows});
     THN_NEED(w->block);
-    memset(p->line, 0, s->of_images ? line : 0);
+    memset(p->line, 0, job->spreads ? line : 0);
     memset(p->slots, 0, slots);
     if (job->is_average) {
         job->loops->fill_sizes(w->sizes, across, job->padded);
@@ -376,6 +381,7 @@ static int work_open(const Job *job, Work *w)
     }
     p->low = w->low;
     p->high = w->high;
+    p->maxima = job->sources[1].cell ? p->maxima : NULL;
     return 0;
 }
 
@@ -406,12 +412,11 @@ static void make_part(const Job *job, Work *w, npy_intp image, const npy_intp *a
     const int before = s->nd - 2;
     ThnPoolPlane *p = &w->p;
     const char **lists[] = {p->x, p->maxima, p->other};
-    npy_intp *strides[] = {&p->x_row, &p->maxima_row, &p->other_row};
     npy_intp low[THN_MAXDIM], high[THN_MAXDIM], other[THN_MAXDIM];
-    int some = 1;
+    npy_intp count = 1;
     for (int i = 0; i < before; i++) {
         range_of(&s->axes[i], s->of_images, at[i], at[i] + 1, &low[i], &high[i]);
-        some = some && low[i] < high[i];
+        count *= high[i] - low[i];
     }
     for (int k = 0; k < 3; k++) {
         const Source *v = &job->sources[k];
@@ -420,16 +425,23 @@ static void make_part(const Job *job, Work *w, npy_intp image, const npy_intp *a
         }
         const int same = v->of_images == s->of_images;
         const char *base = image_at(s, v, image);
+        if (!v->convert && !p->factors && (same || count == 1)) {
+            for (int i = 0; i < before; i++) {
+                base += (same ? at : low)[i] * v->strides[i];
+            }
+            lists[k][0] = base;
+            p->planes = 1;
+            continue;
+        }
         char *buffer = w->buffers[k];
         npy_intp planes = 0, begin = p->begin, end = p->end;
         if (v->convert && !same) {
             range_of(&p->down, s->of_images, p->begin, p->end, &begin, &end);
         }
-        *strides[k] = v->convert ? v->n * v->item : v->strides[before];
         for (int i = 0; i < before; i++) {
             other[i] = same ? at[i] : low[i];
         }
-        for (int more = same || some; more; more = !same && next(before, other, low, high)) {
+        for (int more = same || count; more; more = !same && next(before, other, low, high)) {
             const char *plane = base;
             for (int i = 0; i < before; i++) {
                 plane += other[i] * v->strides[i];
@@ -440,15 +452,20 @@ static void make_part(const Job *job, Work *w, npy_intp image, const npy_intp *a
             }
             planes++;
         }
-        p->planes = same ? p->planes : planes;
+        p->planes = planes;
     }
     if (p->factors && !s->of_images) {
         p->factors[0] = outer_size(job, at);
     }
+    const npy_intp made = (p->end - p->begin) * length_of(&p->across, s->of_images);
     p->out = job->store ? w->out : to;
-    job->loop(p);
+    if (p->planes || !s->of_images) {
+        job->loop(p);
+    } else {
+        memset(p->out, 0, (size_t)(made * job->loops->item));
+    }
     if (job->store) {
-        job->store((p->end - p->begin) * length_of(&p->across, s->of_images), to, job->out->itemsize, p->out, job->loops->item);
+        job->store(made, to, job->out->itemsize, p->out, job->loops->item);
     }
 }
 
@@ -457,7 +474,8 @@ static void pool_task(void *ctx, long task)
     Job *job = ctx;
     const State *s = job->s;
     const npy_intp begin = task * s->per, end = thn_least(begin + s->per, s->outer * s->parts);
-    const npy_intp row = length_of(&s->axes[s->nd - 1], s->of_images) * job->out->itemsize, zeros[THN_MAXDIM] = {0};
+    const npy_intp row = length_of(&s->axes[s->nd - 1], s->of_images) * job->out->itemsize;
+    static const npy_intp zeros[THN_MAXDIM];
     npy_intp at[THN_MAXDIM], counts[THN_MAXDIM];
     Work w;
     if (work_open(job, &w) < 0) {
@@ -519,6 +537,13 @@ static int pool_execute(ThnFrame *f, const ThnInstr *ins)
         job.planes *= thn_most(most_of(&s->axes[i], s->of_images, 1), 1);
     }
     job.rows = thn_most(most_of(&s->axes[s->nd - 2], s->of_images, s->length), 1);
+    if (s->of_images) {
+        const Axis *down = &s->axes[s->nd - 2];
+        const int is_max = code == THN_OP_pool_max_gradient;
+        const ThnPoolLoop simple = job.planes == 1 ? loops->simple_gradient(down, down + 1, is_max) : NULL;
+        job.spreads = !simple;
+        job.loop = simple ? simple : job.loop;
+    }
     thn_parallel((long)s->tasks, pool_task, &job);
     return atomic_load(&job.failed) ? thn_error(f, PyExc_MemoryError, "%s: out of memory", thn_name_of(ins)) : 0;
 }

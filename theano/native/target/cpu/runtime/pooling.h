@@ -64,7 +64,7 @@ typedef struct {
     npy_intp begin, end;              /* the rows that are made */
     char *out;                        /* they, one behind the other */
     npy_intp planes;                  /* of which they are made; of what lies as the results do there is one */
-    const char **x, **maxima, **other;         /* the planes: of images, of maxima, of gradients or what is picked from */
+    const char **x, **maxima, **other;         /* the planes: of images, of maxima (or NULL), of gradients or what is picked */
     npy_intp x_row, maxima_row, other_row;     /* bytes from row to row */
     npy_intp *factors;                /* averages: elements of the windows of a plane along the axes before; else NULL */
     const void *sizes;                /* and along the row, each */
@@ -84,6 +84,8 @@ typedef struct {
     /* What windows have along the row, as averages count it. */
     void (*fill_sizes)(void *sizes, const ThnPoolAxis *a, int padded);
     ThnPoolLoop max, sum, max_gradient, sum_gradient, pick;
+    /* The loop for gradients of one plane that neither needs a line nor slots, if there is one for these windows. */
+    ThnPoolLoop (*simple_gradient)(const ThnPoolAxis *down, const ThnPoolAxis *across, int is_max);
 } ThnPooling;
 
 /* In float, double, int64 or uint64; the processor is asked which variant it runs. */

@@ -389,17 +389,18 @@ INLINE void NAME(gradient)(const ThnPoolPlane *p, int is_max)
 INLINE void NAME(give_all)(T *gx, const T *x, npy_intp n, T m, T g, int is_max)
 {
     const V every = g - (V){0};
-    npy_intp i = 0;
-    for (; i + WIDE <= n; i += WIDE) {
-        *(V *)(gx + i) = is_max ? (V)((M)every & (M)(VECTOR(x + i) == m)) : every;
+    for (npy_intp i = 0; n >= WIDE && i < n; i += WIDE) {
+        /* The last vector may repeat some elements of the one before. */
+        const npy_intp at = thn_least(i, n - WIDE);
+        *(V *)(gx + at) = is_max ? (V)((M)every & (M)(VECTOR(x + at) == m)) : every;
     }
-    for (; i < n; i++) {
+    for (npy_intp i = 0; n < WIDE && i < n; i++) {
         gx[i] = !is_max || x[i] == m ? g : 0;
     }
 }
 
 /* Where one window is a row. */
-INLINE void NAME(whole_gradient)(const ThnPoolPlane *p, int is_max)
+INLINE void NAME(whole_by)(const ThnPoolPlane *p, int is_max)
 {
     const npy_intp n = p->across.n;
     const T size = p->factors ? (T)p->factors[0] * *(const T *)p->sizes : 1;
@@ -414,16 +415,25 @@ INLINE void NAME(whole_gradient)(const ThnPoolPlane *p, int is_max)
     }
 }
 
-/* Some rows of windows of two elements, which have all elements of the rows and are all that these are in. */
-INLINE void NAME(give_window)(T *gx, const char *x, npy_intp x_row, npy_intp n, npy_intp rows, const T *maxima, const T *g)
+TARGET static void NAME(whole_gradient)(const ThnPoolPlane *p)
 {
-    for (npy_intp i = 0; i < n; i += 2 * WIDE) {
+    p->maxima ? NAME(whole_by)(p, 1) : NAME(whole_by)(p, 0);
+}
+
+/* Some rows of windows of two elements, which have all elements of the rows, or all but one, and are all that these are in. */
+INLINE void NAME(give_window)(T *gx, const char *x, const ThnPoolPlane *p, npy_intp rows, const T *maxima, const T *g)
+{
+    const npy_intp n = p->across.n, count = p->across.count;
+    for (npy_intp r = 0; r < (n > 2 * count ? rows : 0); r++) {
+        gx[r * n + n - 1] = 0;
+    }
+    for (npy_intp j = 0; j < count; j += WIDE) {
         /* The last vectors may repeat some elements of those before. */
-        const npy_intp at = thn_least(i, n - 2 * WIDE);
-        const V m = THN_PERMUTE(VECTOR(maxima + at / 2), (M)AS_READ), given = THN_PERMUTE(VECTOR(g + at / 2), (M)AS_READ);
+        const npy_intp at = thn_least(j, count - WIDE);
+        const V m = THN_PERMUTE(VECTOR(maxima + at), (M)AS_READ), given = THN_PERMUTE(VECTOR(g + at), (M)AS_READ);
         for (npy_intp r = 0; r < rows; r++) {
-            const T *from = ROW(x, x_row, r) + at;
-            T *to = gx + r * n + at;
+            const T *from = ROW(x, p->x_row, r) + 2 * at;
+            T *to = gx + r * n + 2 * at;
             const V a = VECTOR(from), b = VECTOR(from + WIDE);
             const M even = (M)(THN_SHUFFLE(a, b, (M)EVENS) == m), odd = (M)(THN_SHUFFLE(a, b, (M)ODDS) == m);
             /* Added to zero, as others are: no negative zeros. */
@@ -435,10 +445,10 @@ INLINE void NAME(give_window)(T *gx, const char *x, npy_intp x_row, npy_intp n, 
 }
 
 /* Such windows, which do not overlap: all rows of one at a time. */
-TARGET static __attribute__((noinline)) void NAME(pairs_gradient)(const ThnPoolPlane *p)
+TARGET static void NAME(pairs_gradient)(const ThnPoolPlane *p)
 {
     const ThnPoolAxis d = p->down;
-    const npy_intp n = p->across.n, x_row = p->x_row;
+    const npy_intp n = p->across.n;
     T *gx = (T *)p->out;
     npy_intp k = thn_pool_strides(&d, p->begin + d.p), end;
     for (npy_intp y = p->begin; y < p->end; gx += (end - y) * n, y = end, k++) {
@@ -448,37 +458,33 @@ TARGET static __attribute__((noinline)) void NAME(pairs_gradient)(const ThnPoolP
         }
         end = thn_least((k + 1) * d.s - d.p, p->end);
         const T *maxima = ROW(p->maxima[0], p->maxima_row, k), *g = ROW(p->other[0], p->other_row, k);
-        const char *x = p->x[0] + y * x_row;
+        const char *x = p->x[0] + y * p->x_row;
         if (end - y == 2) {
-            NAME(give_window)(gx, x, x_row, n, 2, maxima, g);
+            NAME(give_window)(gx, x, p, 2, maxima, g);
         } else {
-            NAME(give_window)(gx, x, x_row, n, end - y, maxima, g);
+            NAME(give_window)(gx, x, p, end - y, maxima, g);
         }
-    }
-}
-
-INLINE void NAME(any_gradient)(const ThnPoolPlane *p, int is_max)
-{
-    const ThnPoolAxis a = p->across, d = p->down;
-    const int whole = a.count == 1 && a.p == 0 && a.w >= a.n && d.count == d.n && d.w == 1 && d.p == 0 && p->planes == 1;
-    const int fits = HAVE_PAIRS && a.w == 2 && a.s == 2 && a.p == 0 && a.n == 2 * a.count && a.count >= WIDE;
-    if (whole) {
-        NAME(whole_gradient)(p, is_max);
-    } else if (is_max && fits && d.w == d.s && p->planes == 1) {
-        NAME(pairs_gradient)(p);
-    } else {
-        NAME(gradient)(p, is_max);
     }
 }
 
 TARGET static void NAME(max_gradient)(const ThnPoolPlane *p)
 {
-    NAME(any_gradient)(p, 1);
+    NAME(gradient)(p, 1);
 }
 
 TARGET static void NAME(sum_gradient)(const ThnPoolPlane *p)
 {
-    NAME(any_gradient)(p, 0);
+    NAME(gradient)(p, 0);
+}
+
+/* The loop for windows which do not need any room, or NULL. */
+static ThnPoolLoop NAME(simple_gradient)(const ThnPoolAxis *d, const ThnPoolAxis *a, int is_max)
+{
+    if (a->count == 1 && a->p == 0 && a->w >= a->n && d->count == d->n && d->w == 1 && d->p == 0) {
+        return NAME(whole_gradient);
+    }
+    const int pairs = a->w == 2 && a->s == 2 && a->p == 0 && a->n / 2 == a->count && a->count >= WIDE && d->w == d->s;
+    return is_max && pairs ? NAME(pairs_gradient) : NULL;
 }
 
 /* ---- what is at the elements of windows that equal their maxima */
@@ -532,7 +538,7 @@ TARGET static void NAME(fill_sizes)(void *to, const ThnPoolAxis *a, int padded)
 }
 
 static const ThnPooling NAME(loops) = {
-    sizeof(T), NAME(fill_sizes), NAME(max), NAME(sum), NAME(max_gradient), NAME(sum_gradient), NAME(pick),
+    sizeof(T), NAME(fill_sizes), NAME(max), NAME(sum), NAME(max_gradient), NAME(sum_gradient), NAME(pick), NAME(simple_gradient),
 };
 
 #undef LEAST
