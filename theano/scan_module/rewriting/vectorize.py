@@ -292,11 +292,11 @@ def _dimshuffle(stacked: Stacked, node: Apply, values: dict[Variable, Any]) -> A
 
 
 def _reduction(stacked: Stacked, node: Apply, values: dict[Variable, Any]) -> Any:
-    from theano.tensor.rewriting.reduction import _with_axis
+    from theano.tensor.rewriting.terms import changed
 
     (x,) = node.inputs
     axis = range(x.type.ndim) if node.op.axis is None else node.op.axis
-    return _with_axis(node.op, tuple(a % x.type.ndim + 1 for a in axis))(values[x])
+    return changed(node.op, axis=tuple(a % x.type.ndim + 1 for a in axis))(values[x])
 
 
 def _dot(stacked: Stacked, node: Apply, values: dict[Variable, Any]) -> Any:

@@ -47,7 +47,27 @@ def is_made_by(v: Any, *classes: type) -> bool:
 
 
 def nodes_below(v: Any, most: int, through: Any = object) -> Iterator[Any]:
-    """Yield the nodes that `v` is computed by, as far as `most` variables show them, and what Ops of a class let through."""
+    """Yield the nodes that `v` is computed by, nearest first.
+
+    Parameters
+    ----------
+    v : TensorVariable
+        Where to begin.
+    most : int
+        How many variables are looked at.
+    through : class or tuple of class, optional
+        Whose inputs are looked at, too: Ops of these.
+
+    Yields
+    ------
+    Apply
+
+    Examples
+    --------
+    >>> x = T.dvector()
+    >>> [str(node.op.scalar_op) for node in nodes_below(T.exp(-x), 9)]
+    ['exp', 'neg']
+    """
     todo = [v]
     for _ in range(most):
         node = todo.pop().owner if todo else None
