@@ -269,12 +269,12 @@ static const Method methods[] = {
 int thn_draw_fits(const ThnDraw *d, int distribution)
 {
     const int out = d->out->typenum, is_real = out == NPY_FLOAT || out == NPY_DOUBLE || out == NPY_HALF;
-    const Method *m = &methods[distribution];
     Walk w;
     Block param[THN_DRAW_PARAMS];
     if (distribution == THN_Distribution_PERMUTATION) {
         return out == NPY_INT64;
     }
+    const Method *m = &methods[distribution];
     for (int k = 0; k < THN_DRAW_PARAMS; k++) {
         const int typenum = d->param[k]->typenum;
         if (PyTypeNum_ISCOMPLEX(typenum) || (m->typenums[k] == NPY_INT64 && !is_whole(typenum))) {
@@ -291,7 +291,6 @@ int thn_draw_fits(const ThnDraw *d, int distribution)
 
 void thn_draw(const ThnDraw *d, int distribution)
 {
-    const Method *m = &methods[distribution];
     const npy_intp item = d->out->itemsize;
     char *out = d->out->data;
     Walk w;
@@ -300,6 +299,7 @@ void thn_draw(const ThnDraw *d, int distribution)
         draw_permutations(d);
         return;
     }
+    const Method *m = &methods[distribution];
     start(&w, d);
     for (npy_intp n; (n = take(&w, param, m->typenums)); out += n * item) {
         const int direct = d->out->typenum == m->drawn;

@@ -284,8 +284,9 @@ typedef struct {
 
 static int fill_range(void *ctx, npy_intp i, npy_intp end)
 {
-    const ThnCell *out = ((const Filling *)ctx)->out;
-    const Range *r = ((const Filling *)ctx)->range;
+    const Filling *l = ctx;
+    const ThnCell *out = l->out;
+    const Range *r = l->range;
     switch (out->typenum) {
     case NPY_DOUBLE: FILL(double, r->start, r->delta)
     case NPY_FLOAT: FILL(float, r->start, r->delta)
@@ -302,7 +303,7 @@ static int fill_range(void *ctx, npy_intp i, npy_intp end)
             real[k] = r->start + (double)(i + k) * r->delta;
         }
         const char *values = integer ? (const char *)whole : (const char *)real;
-        ((const Filling *)ctx)->cast(m, out->data + i * out->itemsize, out->itemsize, values, 8);
+        l->cast(m, out->data + i * out->itemsize, out->itemsize, values, 8);
     }
     return 0;
 }
