@@ -21,6 +21,11 @@ from hypothesis import strategies as st
 group = D.world()
 rank, size = group.rank, group.size
 assert (group.exchange.native is not None) == exchange.NATIVE
+
+def say(*words):
+    # One line, at once and whole: what ranks write is mixed, and one that is ended writes nothing more.
+    os.write(1, (" ".join(map(str, words)) + "\\n").encode())
+
 everything = settings(max_examples=int(os.environ.get("THEANO_MANY", "40")), deadline=None, database=None, derandomize=True)
 """
 
@@ -110,7 +115,7 @@ check_others()
 f = functions["float64", "sum"]
 kept = [(f(np.full(n, float(i + rank))), i) for i in range(5) for n in (1, 3000, 40000)]
 assert all((found == size * i + size * (size - 1) / 2).all() for found, i in kept)
-print("right")
+say("right")
 """
 
 
@@ -134,13 +139,13 @@ if what == "lengths":
         try:
             f([1.0])
         except D.DistributedError as again:
-            print("refused", "cannot be started" in str(again))
+            say("refused", "cannot be started" in str(again))
 elif what == "late":
     # Who waits for long listens in Python, and goes on when it has come.
     if rank == 1:
         time.sleep(1.0)
     assert f([2.0]).tolist() == [2 * size]
-    print("went on")
+    say("went on")
 elif what == "interrupted":
     if rank == 0:
         import signal
@@ -148,7 +153,7 @@ elif what == "interrupted":
         try:
             f([2.0])
         except KeyboardInterrupt:
-            print("interrupted")
+            say("interrupted")
     else:
         time.sleep(1.5)
         f([2.0])
@@ -169,7 +174,7 @@ elif what == "threads":
     said = count[0]
     ended.append(1)
     thread.join()
-    print("ran", said > 50)
+    say("ran", said > 50)
 elif what == "background":
     # A transfer of two rounds ends while this process computes in one long call.
     y = T.dmatrix()
@@ -182,7 +187,7 @@ elif what == "background":
         for _ in range(3):
             total, _ = g(np.full(300000, rank + 1.0), np.eye(400))
     assert (total == size * (size + 1) / 2).all()
-    print("hidden", events.overlap() > 0.5, [e[1] for e in events.events].count("transfer") == 3)
+    say("hidden", events.overlap() > 0.5, [e[1] for e in events.events].count("transfer") == 3)
 elif what == "undone":
     # What failed elsewhere in the function leaves a transfer that nobody waits for.
     i = T.iscalar()
@@ -191,7 +196,7 @@ elif what == "undone":
         try:
             g(np.ones(n), n + 5)
         except IndexError:
-            print("undone")
+            say("undone")
     for n in (3, 100000):
         assert (f(np.ones(n)) == size).all()
     assert not group.exchange.native or group.exchange.native.active == 0
@@ -222,9 +227,9 @@ x = T.dvector()
 f = theano.function([x], D.all_reduce(x, name="of a test"))
 try:
     f(np.ones({here} if rank else {there}))
-    print("a result")
+    say("a result")
 except D.DistributedError as error:
-    print("refused", "of a test" in str(error))
+    say("refused", "of a test" in str(error))
 """
     done = run_ranks(program, 2, "nn", flags="distributed.timeout=3", check=False)
     assert "refused True" in done.stdout and "a result" not in done.stdout, done.stdout + done.stderr
