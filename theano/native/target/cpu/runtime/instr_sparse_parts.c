@@ -23,9 +23,7 @@ static int is_csc(const ThnInstr *ins)
 /* Outputs: values, indices, indptr and perhaps the shape. Takes what was made; r < 0: an error of `s`. */
 static int give(ThnFrame *f, const ThnInstr *ins, const ThnSparse *s, int r, ThnSparse *made)
 {
-    if (r < 0) {
-        return thn_sparse_failed(f, s, r);
-    }
+    THN_TRY(thn_sparse_result(f, s, r));
     const ThnSparse m = *made;
     const int index = m.wide ? NPY_INT64 : NPY_INT32;
     *made = (ThnSparse){0};
@@ -139,7 +137,7 @@ static int sparse_values_of_prepare(ThnFrame *f, const ThnInstr *ins)
     if (r == 0) {
         WITHOUT_GIL(w.a.stored + w.b.stored + w.a.lines, r = values_of(&w));
     }
-    return r < 0 ? thn_sparse_failed(f, &s[0], r) : 0;
+    return thn_sparse_result(f, &s[0], r);
 }
 
 /* ---- sparse_tidy, sparse_turn: ins = places, values */
@@ -247,23 +245,18 @@ static int sparse_from_dense_prepare(ThnFrame *f, const ThnInstr *ins)
 static int sparse_add_dense_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *dense = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    ThnSparse *s = thn_scratch(f, ins, sizeof *s);
-    THN_NEED(s);
-    THN_TRY(thn_sparse_read_parts(f, ins, 1, ((const thn_sparse_add_dense_params *)ins->data)->csc, s));
+    ThnSparse s;
+    THN_TRY(thn_sparse_read_parts(f, ins, 1, ((const thn_sparse_add_dense_params *)ins->data)->csc, &s));
     THN_FAIL_IF(f, !PyArray_CompareLists(dense->dims, SHAPE(f, ins, 3), 2), PyExc_ValueError,
                 "a sparse matrix of shape %s and a dense one of shape %s", THN_SHAPE(2, SHAPE(f, ins, 3)), THN_SHAPE(2, dense->dims));
-    f->work = 3.0 * (double)s->stored + (double)s->lines + (thn_in_place(ins) ? 0 : 0.5 * (double)thn_size(dense));
-    return thn_target_prepare(f, out, dense, thn_in_place(ins));
-}
-
-static int sparse_add_dense_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    const ThnSparse *s = f->scratch[ins->index].ptr;
-    const ThnCell *out = THN_OUT(f, ins, 0);
-    const ThnLines w = thn_sparse_lines(s, out->data, out->strides, NULL);
-    thn_target_execute(out, THN_IN(f, ins, 0), thn_in_place(ins));
-    const int r = thn_sparse_by_lines(&w, thn_sparse_loops(s)->add_dense, 3.0 * (double)s->stored + (double)s->lines);
-    return r < 0 ? thn_sparse_failed(f, s, r) : 0;
+    THN_TRY(thn_target_prepare(f, out, dense, thn_in_place(ins)));
+    const ThnLines w = thn_sparse_lines(&s, out->data, out->strides, NULL);
+    const double work = 3.0 * (double)s.stored + (double)s.lines;
+    int r;
+    f->work = work + (thn_in_place(ins) ? 0 : 0.5 * (double)thn_size(dense));
+    THN_WITHOUT_GIL_IF(f->work > THN_GIL_WORK, thn_target_execute(out, dense, thn_in_place(ins));
+                       r = thn_sparse_by_lines(&w, thn_sparse_loops(&s)->add_dense, work));
+    return thn_sparse_result(f, &s, r);
 }
 
 /* ---- sparse_sum: ins = places, values */
@@ -271,21 +264,17 @@ static int sparse_add_dense_execute(ThnFrame *f, const ThnInstr *ins)
 static int sparse_sum_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_sparse_sum_params *given = ins->data;
-    ThnSparse *s = thn_scratch(f, ins, sizeof *s);
-    THN_NEED(s);
-    THN_TRY(thn_sparse_read_parts(f, ins, 0, given->csc, s));
-    f->work = (double)s->stored + (double)s->lines;
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), given->of_lines ? &s->lines : &s->length);
-}
-
-static int sparse_sum_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    const ThnSparse *s = f->scratch[ins->index].ptr;
-    const ThnSparseLoops *loops = thn_sparse_loops(s);
-    const ThnLines w = {.s = *s, .to = THN_OUT(f, ins, 0)->data};
-    const int r = ((const thn_sparse_sum_params *)ins->data)->of_lines
-                      ? thn_sparse_by_lines(&w, loops->sum_lines, (double)(s->stored + s->lines)) : loops->sum_indices(s, w.to);
-    return r < 0 ? thn_sparse_failed(f, s, r) : 0;
+    ThnCell *out = THN_OUT(f, ins, 0);
+    ThnSparse s;
+    int r;
+    THN_TRY(thn_sparse_read_parts(f, ins, 0, given->csc, &s));
+    THN_TRY(thn_out_alloc(f, out, given->of_lines ? &s.lines : &s.length));
+    const ThnSparseLoops *loops = thn_sparse_loops(&s);
+    const ThnLines w = {.s = s, .to = out->data};
+    f->work = (double)s.stored + (double)s.lines;
+    THN_WITHOUT_GIL_IF(f->work > THN_GIL_WORK, r = given->of_lines ? thn_sparse_by_lines(&w, loops->sum_lines, f->work)
+                                                                   : loops->sum_indices(&s, w.to));
+    return thn_sparse_result(f, &s, r);
 }
 
 /* ---- sparse_take: ins = places, values, int64 vector */
@@ -392,8 +381,8 @@ THN_INSTRUCTION(sparse_tidy, NULL, sparse_tidy_prepare, NULL)
 THN_INSTRUCTION(sparse_stack, NULL, sparse_stack_prepare, NULL)
 THN_INSTRUCTION(sparse_turn, NULL, sparse_turn_prepare, NULL)
 THN_INSTRUCTION(sparse_from_dense, NULL, sparse_from_dense_prepare, NULL)
-THN_INSTRUCTION(sparse_add_dense, NULL, sparse_add_dense_prepare, sparse_add_dense_execute)
-THN_INSTRUCTION(sparse_sum, NULL, sparse_sum_prepare, sparse_sum_execute)
+THN_INSTRUCTION(sparse_add_dense, NULL, sparse_add_dense_prepare, NULL)
+THN_INSTRUCTION(sparse_sum, NULL, sparse_sum_prepare, NULL)
 THN_INSTRUCTION(sparse_slice, NULL, sparse_slice_prepare, NULL)
 THN_INSTRUCTION(sparse_take, NULL, sparse_take_prepare, NULL)
 THN_INSTRUCTION(sparse_make, NULL, sparse_make_prepare, NULL)

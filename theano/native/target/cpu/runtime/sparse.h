@@ -101,8 +101,8 @@ int thn_sparse_read_parts(ThnFrame *f, const struct ThnInstr *ins, int at, int c
 PyObject *thn_sparse_numbers(PyObject *a, int wide, int flags);
 /* Gives a cell a shape. */
 int thn_sparse_give_shape(ThnFrame *f, ThnCell *out, npy_intp rows, npy_intp columns);
-/* The error that a result below 0 of what follows stands for, and -1. */
-int thn_sparse_failed(ThnFrame *f, const ThnSparse *s, int r);
+/* 0, or the error that a result below 0 of what follows stands for, and -1. */
+int thn_sparse_result(ThnFrame *f, const ThnSparse *s, int r);
 
 /* ---- -1: an index is out of bounds, or another thread changed the matrix; -2: out of memory */
 
@@ -114,7 +114,7 @@ int thn_sparse_failed(ThnFrame *f, const ThnSparse *s, int r);
     } while (0)
 
 /* y = matrix @ b. */
-int thn_sparse_product(const ThnProduct *w);
+int thn_sparse_product(ThnProduct *w);
 /* out[k] = a[i] . b[j] for the place (i, j) of value k; `a` and `b` C contiguous with rows of `depth` elements. */
 int thn_sparse_dot_at(const ThnSparse *s, const char *a, const char *b, npy_intp depth, char *out);
 #endif
