@@ -107,25 +107,16 @@ int thn_sparse_result(ThnFrame *f, const ThnSparse *s, int r)
     return 0;
 }
 
-/* The rows and columns of a matrix. */
-static void shape_of(const ThnSparse *s, npy_intp *shape)
-{
-    shape[s->csc] = s->lines;
-    shape[!s->csc] = s->length;
-}
-
 /* ---- sparse_dot: ins = places, values, dense */
 
 static int sparse_dot_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const thn_sparse_dot_params *given = ins->data;
     const ThnCell *dense = THN_IN(f, ins, 4);
     ThnCell *out = THN_OUT(f, ins, 0);
     ThnSparse s;
-    npy_intp shape[2];
+    const npy_intp *shape = THN_SIDES(f, ins, 2);
     int r;
-    THN_TRY(thn_sparse_read_parts(f, ins, 0, given->csc, &s));
-    shape_of(&s, shape);
+    THN_TRY(thn_sparse_read_parts(f, ins, 0, thn_is_csc(ins), &s));
     THN_FAIL_IF(f, dense->dims[0] != shape[1], PyExc_ValueError, "shapes %s and %s not aligned: %lld (dim 1) != %lld (dim 0)",
                 THN_SHAPE(2, shape), THN_SHAPE(dense->ndim, dense->dims), (long long)shape[1], (long long)dense->dims[0]);
     ThnProduct w = {.s = s, .b = dense->data, .columns = dense->ndim == 2 ? dense->dims[1] : 1};
@@ -147,13 +138,11 @@ static int sparse_dot_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int sparse_dot_at_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const thn_sparse_dot_at_params *given = ins->data;
     const ThnCell *a = THN_IN(f, ins, 3), *b = THN_IN(f, ins, 4);
     ThnSparse s;
-    npy_intp shape[2];
+    const npy_intp *shape = THN_SIDES(f, ins, 2);
     int r;
-    THN_TRY(thn_sparse_read(f, ins, 0, given->csc, &s));
-    shape_of(&s, shape);
+    THN_TRY(thn_sparse_read(f, ins, 0, thn_is_csc(ins), &s));
     THN_FAIL_IF(f, a->dims[1] != b->dims[1] || a->dims[0] != shape[0] || b->dims[0] != shape[1], PyExc_ValueError,
                 "places of a matrix of shape %s in the product of %s and (%lld, %lld)", THN_SHAPE(2, shape), THN_SHAPE(2, a->dims),
                 (long long)b->dims[1], (long long)b->dims[0]);
@@ -168,14 +157,12 @@ static int sparse_dot_at_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int sparse_values_at_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const thn_sparse_values_at_params *given = ins->data;
     const ThnCell *y = THN_IN(f, ins, 3);
     const npy_intp strides[2] = {y->bcast & 1 ? 0 : y->strides[0], y->bcast & 2 ? 0 : y->strides[1]};
     ThnSparse s;
-    npy_intp shape[2];
+    const npy_intp *shape = THN_SIDES(f, ins, 2);
     int r;
-    THN_TRY(thn_sparse_read(f, ins, 0, given->csc, &s));
-    shape_of(&s, shape);
+    THN_TRY(thn_sparse_read(f, ins, 0, thn_is_csc(ins), &s));
     for (int i = 0; i < 2; i++) {
         THN_FAIL_IF(f, y->dims[i] != shape[i] && !(y->bcast >> i & 1), PyExc_ValueError,
                     "elements of a matrix of shape %s at the places of one of shape %s", THN_SHAPE(2, y->dims), THN_SHAPE(2, shape));

@@ -91,12 +91,20 @@ int thn_sparse_by_lines(const void *what, ThnOfLines work_on, double work);
 /* Whether the numbers of an indptr do not decrease from 0 on. */
 int thn_sparse_rises(const void *indptr, int wide, npy_intp lines);
 
-struct ThnInstr;
+/* The first field of instructions of sparse matrices, unless they overwrite something. */
+static inline int thn_is_csc(const ThnInstr *ins)
+{
+    return *(const int *)ins->data;
+}
+
+/* The rows and columns of a matrix, an input. */
+#define THN_SIDES(f, ins, k) ((const npy_intp *)THN_IN(f, ins, k)->data)
+
 /* Of an instruction: the places that its inputs from `at` on name (indices, indptr, shape), checked but for the indices, for values of
  * the dtype of its first output. */
-int thn_sparse_read(ThnFrame *f, const struct ThnInstr *ins, int at, int csc, ThnSparse *s);
+int thn_sparse_read(ThnFrame *f, const ThnInstr *ins, int at, int csc, ThnSparse *s);
 /* The places and the values, which are the input behind them, a contiguous vector. */
-int thn_sparse_read_parts(ThnFrame *f, const struct ThnInstr *ins, int at, int csc, ThnSparse *s);
+int thn_sparse_read_parts(ThnFrame *f, const ThnInstr *ins, int at, int csc, ThnSparse *s);
 /* A vector as one of int32 or int64, contiguous; `flags` of NumPy more. */
 PyObject *thn_sparse_numbers(PyObject *a, int wide, int flags);
 /* Gives a cell a shape. */
