@@ -415,10 +415,10 @@ typedef struct {
 /* Each position below 32 bits of its key. */
 static int pair_some(void *ctx, npy_intp start, npy_intp stop)
 {
-    const Positions p = *(const Positions *)ctx;
+    const Positions *p = ctx;
     for (npy_intp i = start; i < stop; i++) {
-        const uint64_t key = p.size == 4 ? ((const uint32_t *)p.keys)[i] : ((const uint64_t *)p.keys)[i] >> p.low;
-        p.a[i] = key << 32 | (uint64_t)i;
+        const uint64_t key = p->size == 4 ? ((const uint32_t *)p->keys)[i] : ((const uint64_t *)p->keys)[i] >> p->low;
+        p->a[i] = key << 32 | (uint64_t)i;
     }
     return 0;
 }
