@@ -98,13 +98,6 @@ int thn_combine_loop(PyObject *ufunc, int typenum, ThnCombine *combine)
     return THN_RAISE(PyExc_TypeError, "%R has no loop for the dtype of number %d", ufunc, typenum);
 }
 
-static void combine_two(const ThnCombine *c, const char *a, const char *b, char *to, npy_intp n)
-{
-    char *args[3] = {(char *)a, (char *)b, to};
-    const npy_intp size = c->half ? 4 : c->itemsize, steps[3] = {size, size, size};
-    c->loop(args, &n, steps, c->data);
-}
-
 /* The k-th of the sources that a plan lists. */
 static const char *source(const ThnTransfer *t, const int64_t *sources, int64_t k)
 {
@@ -127,14 +120,15 @@ static const char *operand(const ThnTransfer *t, const int64_t *sources, int64_t
 static void combine_all(const ThnTransfer *t, char *to, const int64_t *sources, int64_t count, npy_intp n)
 {
     const ThnCombine *c = &t->combine;
-    const npy_intp block = c->half ? HALVES : count > 2 ? BLOCK : n;
+    const npy_intp block = c->half ? HALVES : count > 2 ? BLOCK : n, size = c->half ? 4 : c->itemsize, steps[3] = {size, size, size};
     float room[HALVES], next[HALVES];
     for (npy_intp at = 0; at < n; at += block) {
         const npy_intp m = thn_least(n - at, block);
         char *here = to + at * c->itemsize, *sum = c->half ? (char *)room : here;
         const char *first = operand(t, sources, 0, at, m, room);
         for (int64_t k = 1; k < count; k++, first = sum) {
-            combine_two(c, first, operand(t, sources, k, at, m, next), sum, m);
+            char *args[3] = {(char *)first, (char *)operand(t, sources, k, at, m, next), sum};
+            c->loop(args, &m, steps, c->data);
         }
         if (c->half) {
             thn_cast_inner(NPY_HALF, NPY_FLOAT)(m, here, 2, sum, 4);

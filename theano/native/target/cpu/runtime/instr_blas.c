@@ -94,11 +94,6 @@ static int accumulator(ThnFrame *f, const ThnInstr *ins, const npy_intp *dims, c
     return thn_target_prepare(f, THN_OUT(f, ins, 0), z, thn_in_place(ins));
 }
 
-static void start_accumulator(ThnFrame *f, const ThnInstr *ins)
-{
-    thn_target_execute(THN_OUT(f, ins, 0), THN_IN(f, ins, 0), thn_in_place(ins));
-}
-
 /* The right operand and the accumulator of gemv are columns. */
 static int gemm_prepare(ThnFrame *f, const ThnInstr *ins)
 {
@@ -121,7 +116,7 @@ static int gemm_execute(ThnFrame *f, const ThnInstr *ins)
         && thn_row_product(out->typenum, x->data, a.col_stride, &b, from.data, from.col_stride, c.data, c.col_stride, alpha, beta)) {
         return 0;
     }
-    start_accumulator(f, ins);
+    thn_target_execute(out, z, thn_in_place(ins));
     return no_memory(f, thn_matmul(out->typenum, &a, &b, &c, alpha, beta));
 }
 
@@ -134,8 +129,8 @@ static int ger_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int ger_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    start_accumulator(f, ins);
     const ThnCell *out = THN_OUT(f, ins, 0);
+    thn_target_execute(out, THN_IN(f, ins, 0), thn_in_place(ins));
     ThnMatrix a = thn_matrix(out, 0), x = right(THN_IN(f, ins, 2), 0), y = right(THN_IN(f, ins, 3), 0);
     return no_memory(f, thn_ger(out->typenum, &a, &x, &y, THN_IN(f, ins, 1)->data));
 }

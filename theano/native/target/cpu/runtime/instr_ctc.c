@@ -19,7 +19,6 @@ struct Room;
 typedef struct Job {
     void (*sequence)(const struct Job *j, const struct Room *r, npy_intp b);
     const ThnCell *x, *labels, *lengths;
-    int with_slopes;
     float *costs, *slopes;  /* slopes: NULL, or (times, batch, symbols) */
     npy_intp times, batch, symbols, longest;
     long tasks;
@@ -27,7 +26,7 @@ typedef struct Job {
     size_t each;
 } Job;
 
-#define KEPT_TIMES(j) ((j)->with_slopes ? (j)->times : 2)
+#define KEPT_TIMES(j) ((j)->slopes ? (j)->times : 2)
 
 /* Memory of a task, for sequences of up to `times` times and `longest` labels. */
 typedef struct Room {
@@ -134,8 +133,9 @@ static int ctc_prepare(ThnFrame *f, const ThnInstr *ins)
     }
     const npy_intp longest = labels->dims[1];
     const npy_intp tasks = thn_get_threads() == 1 ? 1 : thn_least(4 * thn_get_threads(), MOST_TASKS);
-    Job j = {.sequence = sequence_any, .times = times, .batch = batch, .symbols = symbols, .longest = longest,
-             .tasks = (long)thn_least(batch, tasks), .with_slopes = ins->nout > 1};
+    Job j = {.sequence = sequence_any, .x = x, .labels = labels, .lengths = lengths, .times = times, .batch = batch, .symbols = symbols,
+             .longest = longest, .tasks = (long)thn_least(batch, tasks), .costs = (float *)THN_OUT(f, ins, 0)->data,
+             .slopes = ins->nout > 1 ? (float *)THN_OUT(f, ins, 1)->data : NULL};
 #if WIDE
     j.sequence = thn_has_avx2() ? sequence_avx2 : j.sequence;
 #endif
@@ -144,6 +144,7 @@ static int ctc_prepare(ThnFrame *f, const ThnInstr *ins)
     Job *kept = thn_scratch(f, ins, FIRST + j.each * (size_t)j.tasks);
     THN_NEED(kept);
     *kept = j;
+    kept->memory = (char *)kept + FIRST;
     f->work = steps * (2.0 * (double)symbols + 10.0 * (double)longest + 100.0);
     return 0;
 }
@@ -151,12 +152,6 @@ static int ctc_prepare(ThnFrame *f, const ThnInstr *ins)
 static int ctc_execute(ThnFrame *f, const ThnInstr *ins)
 {
     Job *j = f->scratch[ins->index].ptr;
-    j->memory = (char *)j + FIRST;
-    j->x = THN_IN(f, ins, 0);
-    j->labels = THN_IN(f, ins, 1);
-    j->lengths = THN_IN(f, ins, 2);
-    j->costs = (float *)THN_OUT(f, ins, 0)->data;
-    j->slopes = j->with_slopes ? (float *)THN_OUT(f, ins, 1)->data : NULL;
     thn_parallel(j->tasks, ctc_task, j);
     return 0;
 }

@@ -9,19 +9,15 @@
 
 static int eigh_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    ThnCell *a = THN_IN(f, ins, 0);
-    const npy_intp n = a->dims[0];
-    THN_TRY(ins->nout > 1 ? thn_require_square(f, a, thn_LinAlgError, NUMPY_SQUARE)
-                          : thn_require_square(f, a, PyExc_ValueError, "expected square \"a\" matrix"));
+    THN_TRY(ins->nout > 1 ? thn_square_prepare(f, ins, 20, thn_LinAlgError, NUMPY_SQUARE)
+                          : thn_square_prepare(f, ins, 20, PyExc_ValueError, "expected square \"a\" matrix"));
     if (ins->nin > 1) {
-        const ThnCell *b = THN_IN(f, ins, 1);
+        const ThnCell *a = THN_IN(f, ins, 0), *b = THN_IN(f, ins, 1);
         THN_TRY(thn_require_square(f, b, PyExc_ValueError, "expected square \"b\" matrix"));
-        THN_FAIL_IF(f, b->dims[0] != n, PyExc_ValueError, "wrong b dimensions %s, should be %s", THN_SHAPE(2, b->dims),
+        THN_FAIL_IF(f, b->dims[0] != a->dims[0], PyExc_ValueError, "wrong b dimensions %s, should be %s", THN_SHAPE(2, b->dims),
                     THN_SHAPE(2, a->dims));
     }
-    f->work = 20 * thn_cubic_work(a);
-    THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), &n));
-    return ins->nout > 1 ? thn_out_alloc(f, THN_OUT(f, ins, 1), a->dims) : 0;
+    return 0;
 }
 
 static int eigh_execute(ThnFrame *f, const ThnInstr *ins)
@@ -57,11 +53,7 @@ static int eigh_execute(ThnFrame *f, const ThnInstr *ins)
 
 static int eig_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    ThnCell *a = THN_IN(f, ins, 0);
-    const npy_intp n = a->dims[0];
-    THN_TRY(thn_require_square(f, a, thn_LinAlgError, NUMPY_SQUARE));
-    f->work = 50 * thn_cubic_work(a);
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), &n) < 0 ? -1 : thn_out_alloc(f, THN_OUT(f, ins, 1), a->dims);
+    return thn_square_prepare(f, ins, 50, thn_LinAlgError, NUMPY_SQUARE);
 }
 
 static int eig_execute(ThnFrame *f, const ThnInstr *ins)
@@ -147,7 +139,7 @@ static int svd_execute(ThnFrame *f, const ThnInstr *ins)
     THN_POOLED char *copy = thn_linalg_room(f, m * n * a->itemsize);
     THN_NEED(copy);
     /* Column-major this is the transpose: its left vectors are the rows of v, its right ones the columns of u. */
-    thn_copy_rows(a, copy);
+    thn_copy_rows(a, copy, 0);
     ThnDense left = thn_dense(NULL, 1, 1), right = left;
     if (vectors) {
         left = thn_dense(THN_OUT(f, ins, 2)->data, n, s->full_matrices ? n : k);
@@ -166,16 +158,9 @@ static int qr_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnCell *a = THN_IN(f, ins, 0), *first = THN_OUT(f, ins, 0), *second = ins->nout > 1 ? THN_OUT(f, ins, 1) : NULL;
     const npy_intp m = a->dims[0], n = a->dims[1], k = thn_least(m, n);
     f->work = 4 * thn_cubic_work(a);
-    if (mode == THN_QrMode_RAW) {
-        npy_intp dims[2] = {n, m};
-        return thn_out_alloc(f, first, dims) < 0 ? -1 : thn_out_alloc(f, second, &k);
-    }
-    npy_intp rows = mode == THN_QrMode_COMPLETE ? m : k, r[2] = {rows, n};
-    if (mode == THN_QrMode_R) {
-        return thn_out_alloc(f, first, r);
-    }
-    const npy_intp q[2] = {rows, m};
-    return thn_out_alloc(f, first, q) < 0 ? -1 : thn_out_alloc(f, second, r);
+    const npy_intp rows = mode == THN_QrMode_COMPLETE ? m : k, r[2] = {rows, n}, q[2] = {mode == THN_QrMode_RAW ? n : rows, m};
+    THN_TRY(thn_out_alloc(f, first, mode == THN_QrMode_R ? r : q));
+    return second ? thn_out_alloc(f, second, mode == THN_QrMode_RAW ? &k : r) : 0;
 }
 
 /* Row-major upper triangle of the column-major factors. */

@@ -273,14 +273,13 @@ static int expm_check(ThnProgram *p, ThnInstr *ins)
 
 static int expm_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    ThnCell *a = THN_IN(f, ins, 0);
+    const ThnCell *a = THN_IN(f, ins, 0);
     const npy_intp *direction = ins->nin > 1 ? THN_IN(f, ins, 1)->dims : NULL;
-    THN_TRY(direction ? thn_require_square(f, a, PyExc_ValueError, "expected A to be a square matrix")
-                      : thn_require_square(f, a, thn_LinAlgError, NUMPY_SQUARE));
+    THN_TRY(direction ? thn_square_prepare(f, ins, 30, PyExc_ValueError, "expected A to be a square matrix")
+                      : thn_square_prepare(f, ins, 30, thn_LinAlgError, NUMPY_SQUARE));
     THN_FAIL_IF(f, direction && !PyArray_CompareLists(direction, a->dims, 2), PyExc_ValueError,
                 "expected A and E to be the same shape, got %s and %s", THN_SHAPE(2, a->dims), THN_SHAPE(2, direction));
-    f->work = 30 * thn_cubic_work(a);
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), a->dims);
+    return 0;
 }
 
 static int expm_execute(ThnFrame *f, const ThnInstr *ins)
@@ -300,7 +299,7 @@ static int expm_execute(ThnFrame *f, const ThnInstr *ins)
         m[k] = memory + k * s.all;
     }
     for (int k = 0; k < ins->nin; k++) {
-        thn_copy_rows(THN_IN(f, ins, k), (char *)(m[0] + k * count));
+        thn_copy_rows(THN_IN(f, ins, k), (char *)(m[0] + k * count), 0);
     }
     THN_HELD held = thn_hold_for(a);
     const Matrix result = exponential(&s, m, pivots, (double *)(pivots + n), &info);

@@ -9,10 +9,7 @@
 
 static int cholesky_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    ThnCell *a = THN_IN(f, ins, 0);
-    THN_TRY(thn_require_square(f, a, PyExc_ValueError, "Input array is expected to be square"));
-    f->work = thn_cubic_work(a);
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), a->dims);
+    return thn_square_prepare(f, ins, 1, PyExc_ValueError, "Input array is expected to be square");
 }
 
 static void fill_nan(int letter, char *p, npy_intp n)
@@ -90,7 +87,7 @@ static int solve_triangular(ThnFrame *f, const ThnCell *a, const ThnCell *out, i
     char form = thn_layout(&matrix, item, &d.ld);
     if (!form) {
         THN_NEED(copy = thn_linalg_room(f, n * n * item));
-        thn_copy_rows(a, copy);
+        thn_copy_rows(a, copy, 0);
         d = thn_dense(copy, n, n);
         form = 'T';
     }
@@ -110,7 +107,7 @@ static int solve_symmetric(ThnFrame *f, const thn_solve_params *s, const ThnCell
     const npy_intp n = a->dims[0];
     THN_POOLED char *copy = thn_linalg_room(f, n * n * a->itemsize);
     THN_NEED(copy);
-    thn_copy_rows(a, copy);
+    thn_copy_rows(a, copy, 0);
     thn_copy_columns(b, out->data);
     THN_HELD held = thn_hold_for(a);
     const ThnDense d = thn_dense(copy, n, n), b_x = thn_dense(out->data, n, out->ndim == 1 ? 1 : out->dims[0]);
@@ -127,7 +124,7 @@ static int solve_general(ThnFrame *f, const thn_solve_params *s, const ThnCell *
     THN_POOLED int64_t *pivots = thn_linalg_room(f, n * (npy_intp)sizeof *pivots);
     THN_NEED(lu && pivots);
     THN_HELD held = thn_hold_for(a);
-    const int finite = thn_copy_finite(a, lu, !s->numpy) && thn_copy_finite(b, out->data, !s->numpy);
+    const int finite = thn_copy_rows(a, lu, !s->numpy) && thn_copy_rows(b, out->data, !s->numpy);
     ThnDense d = thn_dense(lu, n, n); /* the transpose: P L U = A^T */
     int64_t info = finite ? thn_getrf(letter, d, pivots) : 0;
     if (finite && info == 0 && out->ndim == 1) {
@@ -162,10 +159,7 @@ static int solve_execute(ThnFrame *f, const ThnInstr *ins)
 
 static int square_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    ThnCell *a = THN_IN(f, ins, 0);
-    THN_TRY(thn_require_square(f, a, thn_LinAlgError, NUMPY_SQUARE));
-    f->work = 3 * thn_cubic_work(a);
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), a->dims);
+    return thn_square_prepare(f, ins, 3, thn_LinAlgError, NUMPY_SQUARE);
 }
 
 static int inverse_execute(ThnFrame *f, const ThnInstr *ins)
@@ -177,7 +171,7 @@ static int inverse_execute(ThnFrame *f, const ThnInstr *ins)
     }
     THN_POOLED int64_t *pivots = thn_linalg_room(f, n * (npy_intp)sizeof *pivots);
     THN_NEED(pivots);
-    thn_copy_rows(a, out->data); /* the inverse of the transpose is the transpose of the inverse */
+    thn_copy_rows(a, out->data, 0); /* the inverse of the transpose is the transpose of the inverse */
     ThnDense d = thn_dense(out->data, n, n);
     THN_HELD held = thn_hold_for(a);
     int64_t info = thn_getrf(thn_letter_of(a), d, pivots);
@@ -223,7 +217,7 @@ static int det_execute(ThnFrame *f, const ThnInstr *ins)
         THN_POOLED char *lu = thn_linalg_room(f, n * n * a->itemsize);
         THN_POOLED int64_t *pivots = thn_linalg_room(f, n * (npy_intp)sizeof *pivots);
         THN_NEED(lu && pivots);
-        thn_copy_rows(a, lu);
+        thn_copy_rows(a, lu, 0);
         THN_HELD held = thn_hold_for(a);
         const int64_t info = thn_getrf(letter, thn_dense(lu, n, n), pivots);
         if (info > 0) {

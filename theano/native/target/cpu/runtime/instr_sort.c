@@ -28,24 +28,19 @@ static int rows_check(ThnProgram *Py_UNUSED(p), ThnInstr *ins)
 static int row_axis(ThnFrame *f, const ThnInstr *ins)
 {
     const int given = *(const int *)ins->data, ndim = THN_IN(f, ins, 0)->ndim;
-    const int64_t axis = given == THN_NO_AXIS ? thn_scalar_int(THN_IN(f, ins, 1)) : given;
+    int64_t axis = given == THN_NO_AXIS ? thn_scalar_int(THN_IN(f, ins, 1)) : given;
     THN_FAIL_IF(f, axis < -ndim || axis >= ndim, PyExc_ValueError, "axis %lld is out of bounds for array of dimension %d", (long long)axis,
                 ndim);
-    return (int)(axis < 0 ? axis + ndim : axis);
-}
-
-static int long_rows(ThnFrame *f, npy_intp n)
-{
-    return n > UINT32_MAX ? thn_error(f, PyExc_ValueError, "cannot sort more than %lld elements along an axis",
-                                      (long long)UINT32_MAX) : 0;
+    axis += axis < 0 ? ndim : 0;
+    THN_FAIL_IF(f, THN_IN(f, ins, 0)->dims[axis] > UINT32_MAX, PyExc_ValueError, "cannot sort more than %lld elements along an axis",
+                (long long)UINT32_MAX);
+    return (int)axis;
 }
 
 static int sort_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *in = THN_IN(f, ins, 0);
-    const int axis = row_axis(f, ins);
-    THN_TRY(axis);
-    THN_TRY(long_rows(f, in->dims[axis]));
+    THN_TRY(row_axis(f, ins));
     f->work = 20.0 * (double)thn_size(in);
     return thn_out_alloc(f, THN_OUT(f, ins, 0), in->dims);
 }
@@ -189,12 +184,11 @@ static int sort_execute(ThnFrame *f, const ThnInstr *ins)
 
 static int topk_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const thn_topk_params *s = ins->data;
     ThnCell *in = THN_IN(f, ins, 0);
-    const int axis = s->axis;
+    const int axis = row_axis(f, ins);
+    THN_TRY(axis);
     const npy_intp n = in->dims[axis];
     const int64_t k = thn_scalar_int(THN_IN(f, ins, 1));
-    THN_TRY(long_rows(f, n));
     THN_FAIL_IF(f, k == 0 || k > n || k < -n, PyExc_ValueError, "topk: kth must be in [-%lld, 0) or (0, %lld], got %lld", (long long)n,
                 (long long)n, (long long)k);
     npy_intp dims[THN_MAXDIM];

@@ -1,10 +1,8 @@
 /* Instructions: sparse matrices of SciPy, csr and csc. A matrix is an object; its values become a vector, its places two
- * objects (arrays of int32 or int64, which stay as they are) and its shape. */
+ * objects (arrays of int32 or int64, which stay as they are) and its shape. All is done when they are prepared. */
 #include "vm.h"
 #include "copy.h"
 #include "sparse_parts.h"
-
-#define BY_ROWS 4 /* columns from which on a csc matrix is sorted by rows for a product */
 
 static PyArrayObject *array_attribute(PyObject *matrix, const char *name)
 {
@@ -101,123 +99,83 @@ int thn_sparse_read_parts(ThnFrame *f, const ThnInstr *ins, int at, int csc, Thn
     return 0;
 }
 
-int thn_sparse_failed(ThnFrame *f, const ThnSparse *s, int r)
+int thn_sparse_result(ThnFrame *f, const ThnSparse *s, int r)
 {
     THN_FAIL_IF(f, r == -2, PyExc_MemoryError, "out of memory for a sparse matrix");
-    return thn_error(f, PyExc_IndexError, "an index of a sparse matrix is out of bounds for %s of length %lld",
-                     s->csc ? "columns" : "rows", (long long)s->length);
-}
-
-/* The rows and columns of a matrix. */
-static void shape_of(const ThnSparse *s, npy_intp *shape)
-{
-    shape[s->csc] = s->lines;
-    shape[!s->csc] = s->length;
+    THN_FAIL_IF(f, r < 0, PyExc_IndexError, "an index of a sparse matrix is out of bounds for %s of length %lld",
+                s->csc ? "columns" : "rows", (long long)s->length);
+    return 0;
 }
 
 /* ---- sparse_dot: ins = places, values, dense */
 
 static int sparse_dot_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const thn_sparse_dot_params *given = ins->data;
     const ThnCell *dense = THN_IN(f, ins, 4);
     ThnCell *out = THN_OUT(f, ins, 0);
-    ThnProduct *w = thn_scratch(f, ins, sizeof *w);
-    npy_intp shape[2];
-    THN_NEED(w);
-    THN_TRY(thn_sparse_read_parts(f, ins, 0, given->csc, &w->s));
-    shape_of(&w->s, shape);
+    ThnSparse s;
+    const npy_intp *shape = THN_SIDES(f, ins, 2);
+    int r;
+    THN_TRY(thn_sparse_read_parts(f, ins, 0, thn_is_csc(ins), &s));
     THN_FAIL_IF(f, dense->dims[0] != shape[1], PyExc_ValueError, "shapes %s and %s not aligned: %lld (dim 1) != %lld (dim 0)",
                 THN_SHAPE(2, shape), THN_SHAPE(dense->ndim, dense->dims), (long long)shape[1], (long long)dense->dims[0]);
-    w->columns = dense->ndim == 2 ? dense->dims[1] : 1;
-    const npy_intp rows = shape[0], item = out->itemsize, dims[2] = {rows, w->columns}, by_columns[2] = {item, (rows ? rows : 1) * item};
-    w->b_row = dense->strides[0];
-    w->b_col = dense->ndim == 2 ? dense->strides[1] : item;
+    ThnProduct w = {.s = s, .b = dense->data, .columns = dense->ndim == 2 ? dense->dims[1] : 1};
+    const npy_intp rows = shape[0], item = out->itemsize, dims[2] = {rows, w.columns}, by_columns[2] = {item, (rows ? rows : 1) * item};
+    w.b_row = dense->strides[0];
+    w.b_col = dense->ndim == 2 ? dense->strides[1] : item;
     /* A transposed operand has a transposed result, so that each is read and written along its memory. */
-    const int turned = dense->ndim == 2 && w->columns > 1 && w->b_col != item && w->b_row == item;
+    const int turned = dense->ndim == 2 && w.columns > 1 && w.b_col != item && w.b_row == item;
     THN_TRY(thn_out_alloc_strided(f, out, dims, turned ? by_columns : NULL));
-    w->y_row = out->strides[0];
-    w->y_col = out->ndim == 2 ? out->strides[1] : item;
-    f->work = ((double)w->s.stored + (double)w->s.lines) * (1.0 + 0.4 * (double)w->columns);
-    return 0;
-}
-
-static int sparse_dot_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    ThnProduct w = *(const ThnProduct *)f->scratch[ins->index].ptr;
-    const ThnSparse given = w.s;
-    THN_MADE ThnSparse made = {0};
-    int r = 0;
-    w.s.data = THN_IN(f, ins, 3)->data;
-    w.b = THN_IN(f, ins, 4)->data;
-    w.y = THN_OUT(f, ins, 0)->data;
-    if (w.s.csc && w.columns >= BY_ROWS) {
-        /* Adding to rows all over the result costs more than to sort the values by rows. */
-        r = thn_sparse_turn(&w.s, &made);
-        w.s = made;
-    }
-    r = r < 0 ? r : thn_sparse_product(&w);
-    return r < 0 ? thn_sparse_failed(f, &given, r) : 0;
+    w.y = out->data;
+    w.y_row = out->strides[0];
+    w.y_col = out->ndim == 2 ? out->strides[1] : item;
+    f->work = ((double)s.stored + (double)s.lines) * (1.0 + 0.4 * (double)w.columns);
+    THN_WITHOUT_GIL_IF(f->work > THN_GIL_WORK, r = thn_sparse_product(&w));
+    return thn_sparse_result(f, &s, r);
 }
 
 /* ---- sparse_dot_at: ins = places, a, b */
 
 static int sparse_dot_at_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const thn_sparse_dot_at_params *given = ins->data;
     const ThnCell *a = THN_IN(f, ins, 3), *b = THN_IN(f, ins, 4);
-    ThnSparse *s = thn_scratch(f, ins, sizeof *s);
-    npy_intp shape[2];
-    THN_NEED(s);
-    THN_TRY(thn_sparse_read(f, ins, 0, given->csc, s));
-    shape_of(s, shape);
+    ThnSparse s;
+    const npy_intp *shape = THN_SIDES(f, ins, 2);
+    int r;
+    THN_TRY(thn_sparse_read(f, ins, 0, thn_is_csc(ins), &s));
     THN_FAIL_IF(f, a->dims[1] != b->dims[1] || a->dims[0] != shape[0] || b->dims[0] != shape[1], PyExc_ValueError,
                 "places of a matrix of shape %s in the product of %s and (%lld, %lld)", THN_SHAPE(2, shape), THN_SHAPE(2, a->dims),
                 (long long)b->dims[1], (long long)b->dims[0]);
     THN_FAIL_IF(f, !thn_is_c_contiguous(a) || !thn_is_c_contiguous(b), PyExc_SystemError, "sparse_dot_at: operands must be C contiguous");
-    f->work = (double)s->stored * (2.0 + 0.4 * (double)a->dims[1]);
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), &s->stored);
-}
-
-static int sparse_dot_at_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    const ThnSparse *s = f->scratch[ins->index].ptr;
-    const ThnCell *a = THN_IN(f, ins, 3), *b = THN_IN(f, ins, 4);
-    const int r = thn_sparse_dot_at(s, a->data, b->data, a->dims[1], THN_OUT(f, ins, 0)->data);
-    return r < 0 ? thn_sparse_failed(f, s, r) : 0;
+    THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), &s.stored));
+    f->work = (double)s.stored * (2.0 + 0.4 * (double)a->dims[1]);
+    THN_WITHOUT_GIL_IF(f->work > THN_GIL_WORK, r = thn_sparse_dot_at(&s, a->data, b->data, a->dims[1], THN_OUT(f, ins, 0)->data));
+    return thn_sparse_result(f, &s, r);
 }
 
 /* ---- sparse_values_at: ins = places, matrix */
 
 static int sparse_values_at_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const thn_sparse_values_at_params *given = ins->data;
     const ThnCell *y = THN_IN(f, ins, 3);
-    ThnSparse *s = thn_scratch(f, ins, sizeof *s);
-    npy_intp shape[2];
-    THN_NEED(s);
-    THN_TRY(thn_sparse_read(f, ins, 0, given->csc, s));
-    shape_of(s, shape);
+    const npy_intp strides[2] = {y->bcast & 1 ? 0 : y->strides[0], y->bcast & 2 ? 0 : y->strides[1]};
+    ThnSparse s;
+    const npy_intp *shape = THN_SIDES(f, ins, 2);
+    int r;
+    THN_TRY(thn_sparse_read(f, ins, 0, thn_is_csc(ins), &s));
     for (int i = 0; i < 2; i++) {
         THN_FAIL_IF(f, y->dims[i] != shape[i] && !(y->bcast >> i & 1), PyExc_ValueError,
                     "elements of a matrix of shape %s at the places of one of shape %s", THN_SHAPE(2, y->dims), THN_SHAPE(2, shape));
     }
-    f->work = 2.0 * (double)s->stored;
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), &s->stored);
-}
-
-static int sparse_values_at_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    const ThnSparse *s = f->scratch[ins->index].ptr;
-    const ThnCell *y = THN_IN(f, ins, 3);
-    const npy_intp strides[2] = {y->bcast & 1 ? 0 : y->strides[0], y->bcast & 2 ? 0 : y->strides[1]};
-    const ThnLines w = thn_sparse_lines(s, y->data, strides, THN_OUT(f, ins, 0)->data);
-    const int r = thn_sparse_by_lines(&w, thn_sparse_loops(s)->values_at, 2.0 * (double)s->stored);
-    return r < 0 ? thn_sparse_failed(f, s, r) : 0;
+    THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), &s.stored));
+    const ThnLines w = thn_sparse_lines(&s, y->data, strides, THN_OUT(f, ins, 0)->data);
+    f->work = 2.0 * (double)s.stored;
+    THN_WITHOUT_GIL_IF(f->work > THN_GIL_WORK, r = thn_sparse_by_lines(&w, thn_sparse_loops(&s)->values_at, f->work));
+    return thn_sparse_result(f, &s, r);
 }
 
 THN_INSTRUCTION(sparse_values, NULL, sparse_values_prepare, NULL)
 THN_INSTRUCTION(sparse_places, NULL, sparse_places_prepare, NULL)
-THN_INSTRUCTION(sparse_dot, NULL, sparse_dot_prepare, sparse_dot_execute)
-THN_INSTRUCTION(sparse_dot_at, NULL, sparse_dot_at_prepare, sparse_dot_at_execute)
-THN_INSTRUCTION(sparse_values_at, NULL, sparse_values_at_prepare, sparse_values_at_execute)
+THN_INSTRUCTION(sparse_dot, NULL, sparse_dot_prepare, NULL)
+THN_INSTRUCTION(sparse_dot_at, NULL, sparse_dot_at_prepare, NULL)
+THN_INSTRUCTION(sparse_values_at, NULL, sparse_values_at_prepare, NULL)

@@ -8,24 +8,13 @@
 
 #define LONG 3000 /* values from which on the GIL is released */
 
-/* The shape of a matrix, an input. */
-#define SHAPE(f, ins, k) ((const npy_intp *)THN_IN(f, ins, k)->data)
-
 /* Does `what` with `n` values. */
 #define WITHOUT_GIL(n, what) THN_WITHOUT_GIL_IF((n) > LONG, what)
-
-/* The first field of all of these instructions, unless they overwrite something. */
-static int is_csc(const ThnInstr *ins)
-{
-    return *(const int *)ins->data;
-}
 
 /* Outputs: values, indices, indptr and perhaps the shape. Takes what was made; r < 0: an error of `s`. */
 static int give(ThnFrame *f, const ThnInstr *ins, const ThnSparse *s, int r, ThnSparse *made)
 {
-    if (r < 0) {
-        return thn_sparse_failed(f, s, r);
-    }
+    THN_TRY(thn_sparse_result(f, s, r));
     const ThnSparse m = *made;
     const int index = m.wide ? NPY_INT64 : NPY_INT32;
     *made = (ThnSparse){0};
@@ -63,8 +52,8 @@ static int widen(ThnSparse *s, npy_intp n, int64_t **held)
 
 static int read_two(ThnFrame *f, const ThnInstr *ins, ThnSparse *s)
 {
-    THN_TRY(thn_sparse_read_parts(f, ins, 0, is_csc(ins), &s[0]));
-    return thn_sparse_read_parts(f, ins, 4, is_csc(ins), &s[1]);
+    THN_TRY(thn_sparse_read_parts(f, ins, 0, thn_is_csc(ins), &s[0]));
+    return thn_sparse_read_parts(f, ins, 4, thn_is_csc(ins), &s[1]);
 }
 
 static int sparse_merge_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -75,7 +64,7 @@ static int sparse_merge_prepare(ThnFrame *f, const ThnInstr *ins)
     THN_POOLED int64_t *held = NULL;
     THN_TRY(read_two(f, ins, s));
     THN_FAIL_IF(f, s[0].lines != s[1].lines || s[0].length != s[1].length, PyExc_ValueError,
-                "sparse matrices of different shapes, %s and %s", THN_SHAPE(2, SHAPE(f, ins, 2)), THN_SHAPE(2, SHAPE(f, ins, 6)));
+                "sparse matrices of different shapes, %s and %s", THN_SHAPE(2, THN_SIDES(f, ins, 2)), THN_SHAPE(2, THN_SIDES(f, ins, 6)));
     const int wide = s[0].wide || s[1].wide || s[0].stored + s[1].stored > INT32_MAX;
     int r = wide ? widen(s, 2, &held) : 0;
     if (r == 0) {
@@ -86,7 +75,7 @@ static int sparse_merge_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int sparse_times_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const npy_intp *left = SHAPE(f, ins, 2), *right = SHAPE(f, ins, 6);
+    const npy_intp *left = THN_SIDES(f, ins, 2), *right = THN_SIDES(f, ins, 6);
     ThnSparse s[2];
     THN_MADE ThnSparse made = {0};
     THN_POOLED int64_t *held = NULL;
@@ -94,7 +83,7 @@ static int sparse_times_prepare(ThnFrame *f, const ThnInstr *ins)
     THN_FAIL_IF(f, left[1] != right[0], PyExc_ValueError, "shapes %s and %s not aligned: %lld (dim 1) != %lld (dim 0)", THN_SHAPE(2, left),
                 THN_SHAPE(2, right), (long long)left[1], (long long)right[0]);
     /* The columns of a product are the columns of the left matrix that those of the right one ask for. */
-    const ThnSparse *a = &s[is_csc(ins)], *b = &s[!is_csc(ins)];
+    const ThnSparse *a = &s[thn_is_csc(ins)], *b = &s[!thn_is_csc(ins)];
     int r = s[0].wide != s[1].wide ? widen(s, 2, &held) : 0;
     if (r == 0) {
         WITHOUT_GIL(a->stored + b->stored + a->lines, r = thn_sparse_times(a, b, &made));
@@ -128,18 +117,18 @@ static int sparse_values_of_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnSparse s[2];
     THN_POOLED int64_t *held = NULL;
     ThnCell *out = THN_OUT(f, ins, 0);
-    THN_TRY(thn_sparse_read(f, ins, 0, is_csc(ins), &s[0]));
-    THN_TRY(thn_sparse_read_parts(f, ins, 3, is_csc(ins), &s[1]));
+    THN_TRY(thn_sparse_read(f, ins, 0, thn_is_csc(ins), &s[0]));
+    THN_TRY(thn_sparse_read_parts(f, ins, 3, thn_is_csc(ins), &s[1]));
     THN_FAIL_IF(f, s[0].lines != s[1].lines || s[0].length != s[1].length, PyExc_ValueError,
-                "elements of a matrix of shape %s at the places of one of shape %s", THN_SHAPE(2, SHAPE(f, ins, 5)),
-                THN_SHAPE(2, SHAPE(f, ins, 2)));
+                "elements of a matrix of shape %s at the places of one of shape %s", THN_SHAPE(2, THN_SIDES(f, ins, 5)),
+                THN_SHAPE(2, THN_SIDES(f, ins, 2)));
     THN_TRY(thn_out_alloc(f, out, &s[0].stored));
     int r = s[0].wide != s[1].wide ? widen(s, 2, &held) : 0;
     ThnTwo w = {s[0], s[1], out->data};
     if (r == 0) {
         WITHOUT_GIL(w.a.stored + w.b.stored + w.a.lines, r = values_of(&w));
     }
-    return r < 0 ? thn_sparse_failed(f, &s[0], r) : 0;
+    return thn_sparse_result(f, &s[0], r);
 }
 
 /* ---- sparse_tidy, sparse_turn: ins = places, values */
@@ -160,7 +149,7 @@ static int sparse_turn_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnSparse s;
     THN_MADE ThnSparse made = {0};
     int r;
-    THN_TRY(thn_sparse_read_parts(f, ins, 0, is_csc(ins), &s));
+    THN_TRY(thn_sparse_read_parts(f, ins, 0, thn_is_csc(ins), &s));
     WITHOUT_GIL(s.stored + s.length, r = thn_sparse_turn(&s, &made));
     return give(f, ins, &s, r, &made);
 }
@@ -199,8 +188,8 @@ static int sparse_stack_prepare(ThnFrame *f, const ThnInstr *ins)
     for (int k = 0; k < n; k++) {
         THN_TRY(thn_sparse_read_parts(f, ins, 4 * k, given->csc, &s[k]));
         THN_FAIL_IF(f, given->across ? s[k].lines != s[0].lines : s[k].length != s[0].length, PyExc_ValueError,
-                    "matrices of shapes %s and %s cannot be put %s", THN_SHAPE(2, SHAPE(f, ins, 2)), THN_SHAPE(2, SHAPE(f, ins, 4 * k + 2)),
-                    given->across == given->csc ? "one below the other" : "side by side");
+                    "matrices of shapes %s and %s cannot be put %s", THN_SHAPE(2, THN_SIDES(f, ins, 2)),
+                    THN_SHAPE(2, THN_SIDES(f, ins, 4 * k + 2)), given->across == given->csc ? "one below the other" : "side by side");
     }
     return stack(f, ins, s, n, given->across);
 }
@@ -215,7 +204,7 @@ static npy_intp bound_of(const ThnCell *c, npy_intp length)
 static int sparse_slice_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnSparse s;
-    THN_TRY(thn_sparse_read_parts(f, ins, 0, is_csc(ins), &s));
+    THN_TRY(thn_sparse_read_parts(f, ins, 0, thn_is_csc(ins), &s));
     const npy_intp start = bound_of(THN_IN(f, ins, 4), s.lines), stop = bound_of(THN_IN(f, ins, 5), s.lines);
     s.indptr = (char *)s.indptr + start * thn_sparse_index(&s);
     s.lines = stop > start ? stop - start : 0;
@@ -226,7 +215,7 @@ static int sparse_slice_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int sparse_from_dense_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const int csc = is_csc(ins);
+    const int csc = thn_is_csc(ins);
     const ThnCell *x = THN_IN(f, ins, 0);
     /* Along the memory first, where that is across the lines. */
     const int across = llabs(x->strides[csc]) < llabs(x->strides[!csc]) && x->dims[0] > 1 && x->dims[1] > 1, by = csc != across;
@@ -247,23 +236,18 @@ static int sparse_from_dense_prepare(ThnFrame *f, const ThnInstr *ins)
 static int sparse_add_dense_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *dense = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    ThnSparse *s = thn_scratch(f, ins, sizeof *s);
-    THN_NEED(s);
-    THN_TRY(thn_sparse_read_parts(f, ins, 1, ((const thn_sparse_add_dense_params *)ins->data)->csc, s));
-    THN_FAIL_IF(f, !PyArray_CompareLists(dense->dims, SHAPE(f, ins, 3), 2), PyExc_ValueError,
-                "a sparse matrix of shape %s and a dense one of shape %s", THN_SHAPE(2, SHAPE(f, ins, 3)), THN_SHAPE(2, dense->dims));
-    f->work = 3.0 * (double)s->stored + (double)s->lines + (thn_in_place(ins) ? 0 : 0.5 * (double)thn_size(dense));
-    return thn_target_prepare(f, out, dense, thn_in_place(ins));
-}
-
-static int sparse_add_dense_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    const ThnSparse *s = f->scratch[ins->index].ptr;
-    const ThnCell *out = THN_OUT(f, ins, 0);
-    const ThnLines w = thn_sparse_lines(s, out->data, out->strides, NULL);
-    thn_target_execute(out, THN_IN(f, ins, 0), thn_in_place(ins));
-    const int r = thn_sparse_by_lines(&w, thn_sparse_loops(s)->add_dense, 3.0 * (double)s->stored + (double)s->lines);
-    return r < 0 ? thn_sparse_failed(f, s, r) : 0;
+    ThnSparse s;
+    THN_TRY(thn_sparse_read_parts(f, ins, 1, ((const thn_sparse_add_dense_params *)ins->data)->csc, &s));
+    THN_FAIL_IF(f, !PyArray_CompareLists(dense->dims, THN_SIDES(f, ins, 3), 2), PyExc_ValueError,
+                "a sparse matrix of shape %s and a dense one of shape %s", THN_SHAPE(2, THN_SIDES(f, ins, 3)), THN_SHAPE(2, dense->dims));
+    THN_TRY(thn_target_prepare(f, out, dense, thn_in_place(ins)));
+    const ThnLines w = thn_sparse_lines(&s, out->data, out->strides, NULL);
+    const double work = 3.0 * (double)s.stored + (double)s.lines;
+    int r;
+    f->work = work + (thn_in_place(ins) ? 0 : 0.5 * (double)thn_size(dense));
+    THN_WITHOUT_GIL_IF(f->work > THN_GIL_WORK, thn_target_execute(out, dense, thn_in_place(ins));
+                       r = thn_sparse_by_lines(&w, thn_sparse_loops(&s)->add_dense, work));
+    return thn_sparse_result(f, &s, r);
 }
 
 /* ---- sparse_sum: ins = places, values */
@@ -271,21 +255,17 @@ static int sparse_add_dense_execute(ThnFrame *f, const ThnInstr *ins)
 static int sparse_sum_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_sparse_sum_params *given = ins->data;
-    ThnSparse *s = thn_scratch(f, ins, sizeof *s);
-    THN_NEED(s);
-    THN_TRY(thn_sparse_read_parts(f, ins, 0, given->csc, s));
-    f->work = (double)s->stored + (double)s->lines;
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), given->of_lines ? &s->lines : &s->length);
-}
-
-static int sparse_sum_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    const ThnSparse *s = f->scratch[ins->index].ptr;
-    const ThnSparseLoops *loops = thn_sparse_loops(s);
-    const ThnLines w = {.s = *s, .to = THN_OUT(f, ins, 0)->data};
-    const int r = ((const thn_sparse_sum_params *)ins->data)->of_lines
-                      ? thn_sparse_by_lines(&w, loops->sum_lines, (double)(s->stored + s->lines)) : loops->sum_indices(s, w.to);
-    return r < 0 ? thn_sparse_failed(f, s, r) : 0;
+    ThnCell *out = THN_OUT(f, ins, 0);
+    ThnSparse s;
+    int r;
+    THN_TRY(thn_sparse_read_parts(f, ins, 0, given->csc, &s));
+    THN_TRY(thn_out_alloc(f, out, given->of_lines ? &s.lines : &s.length));
+    const ThnSparseLoops *loops = thn_sparse_loops(&s);
+    const ThnLines w = {.s = s, .to = out->data};
+    f->work = (double)s.stored + (double)s.lines;
+    THN_WITHOUT_GIL_IF(f->work > THN_GIL_WORK, r = given->of_lines ? thn_sparse_by_lines(&w, loops->sum_lines, f->work)
+                                                                   : loops->sum_indices(&s, w.to));
+    return thn_sparse_result(f, &s, r);
 }
 
 /* ---- sparse_take: ins = places, values, int64 vector */
@@ -298,7 +278,7 @@ static int sparse_take_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnSparse s;
     THN_MADE ThnSparse made = {0};
     THN_POOLED int64_t *held = NULL;
-    THN_TRY(thn_sparse_read_parts(f, ins, 0, is_csc(ins), &s));
+    THN_TRY(thn_sparse_read_parts(f, ins, 0, thn_is_csc(ins), &s));
     THN_FAIL_IF(f, !thn_is_c_contiguous(which), PyExc_SystemError, "sparse_take: positions must be contiguous");
     int r;
     WITHOUT_GIL(n * 10, r = thn_sparse_take(&s, lines, n, &made));
@@ -313,7 +293,7 @@ static int sparse_take_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int sparse_make_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const int csc = is_csc(ins);
+    const int csc = thn_is_csc(ins);
     ThnCell *values = THN_IN(f, ins, 0), *i_cell = THN_IN(f, ins, 1), *p_cell = THN_IN(f, ins, 2);
     const ThnCell *shape = THN_IN(f, ins, 3);
     const npy_intp stored = values->dims[0];
@@ -354,7 +334,7 @@ static int sparse_make_prepare(ThnFrame *f, const ThnInstr *ins)
 static int sparse_copy_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnSparse s;
-    THN_TRY(thn_sparse_read(f, ins, 0, is_csc(ins), &s));
+    THN_TRY(thn_sparse_read(f, ins, 0, thn_is_csc(ins), &s));
     const npy_intp lengths[2] = {s.stored, s.lines + 1}, item = thn_sparse_index(&s);
     for (int k = 0; k < 2; k++) {
         char *block = thn_pool_alloc((size_t)(lengths[k] ? lengths[k] * item : item));
@@ -375,7 +355,7 @@ static int sparse_index_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnSparse s;
     THN_TRY(thn_sparse_read(f, ins, 1, given->csc, &s));
     THN_FAIL_IF(f, s.lines > INT32_MAX || s.length > INT32_MAX || s.stored > INT32_MAX, PyExc_OverflowError,
-                "the indices of a matrix of shape %s with %lld stored values do not fit int32", THN_SHAPE(2, SHAPE(f, ins, 3)),
+                "the indices of a matrix of shape %s with %lld stored values do not fit int32", THN_SHAPE(2, THN_SIDES(f, ins, 3)),
                 (long long)s.stored);
     PyObject *whole = THN_IN(f, ins, 0)->obj;
     const npy_intp n = PyArray_DIM((PyArrayObject *)whole, 0);
@@ -392,8 +372,8 @@ THN_INSTRUCTION(sparse_tidy, NULL, sparse_tidy_prepare, NULL)
 THN_INSTRUCTION(sparse_stack, NULL, sparse_stack_prepare, NULL)
 THN_INSTRUCTION(sparse_turn, NULL, sparse_turn_prepare, NULL)
 THN_INSTRUCTION(sparse_from_dense, NULL, sparse_from_dense_prepare, NULL)
-THN_INSTRUCTION(sparse_add_dense, NULL, sparse_add_dense_prepare, sparse_add_dense_execute)
-THN_INSTRUCTION(sparse_sum, NULL, sparse_sum_prepare, sparse_sum_execute)
+THN_INSTRUCTION(sparse_add_dense, NULL, sparse_add_dense_prepare, NULL)
+THN_INSTRUCTION(sparse_sum, NULL, sparse_sum_prepare, NULL)
 THN_INSTRUCTION(sparse_slice, NULL, sparse_slice_prepare, NULL)
 THN_INSTRUCTION(sparse_take, NULL, sparse_take_prepare, NULL)
 THN_INSTRUCTION(sparse_make, NULL, sparse_make_prepare, NULL)

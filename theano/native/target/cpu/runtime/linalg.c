@@ -50,12 +50,6 @@ int thn_hold_for(const ThnCell *a)
     return m * n * (m < n ? m : n) < THREADED_WORK ? thn_blas_hold() : 0;
 }
 
-void thn_copy_rows(const ThnCell *a, char *dst)
-{
-    npy_intp strides[2] = {a->dims[1] * a->itemsize, a->itemsize};
-    thn_copy_strided(2, a->dims, dst, strides, a->data, a->strides, a->itemsize);
-}
-
 void thn_copy_columns(const ThnCell *a, char *dst)
 {
     npy_intp strides[2] = {a->itemsize, a->dims[0] * a->itemsize};
@@ -111,7 +105,7 @@ static int copy_some(void *ctx, npy_intp start, npy_intp stop)
     return c->finite && !thn_all_finite(&part) ? -1 : 0;
 }
 
-int thn_copy_finite(const ThnCell *a, char *dst, int finite)
+int thn_copy_rows(const ThnCell *a, char *dst, int finite)
 {
     const npy_intp bytes = thn_size(a) * a->itemsize, rows = a->dims[0];
     if (bytes == 0) {
@@ -129,6 +123,17 @@ int thn_require_finite(ThnFrame *f, int finite)
 int thn_require_square(ThnFrame *f, const ThnCell *a, PyObject *type, const char *message)
 {
     return a->dims[0] == a->dims[1] ? 0 : thn_error(f, type, "%s, got the shape %s", message, THN_SHAPE(2, a->dims));
+}
+
+int thn_square_prepare(ThnFrame *f, const ThnInstr *ins, double cost, PyObject *type, const char *message)
+{
+    const ThnCell *a = THN_IN(f, ins, 0);
+    THN_TRY(thn_require_square(f, a, type, message));
+    f->work = cost * thn_cubic_work(a);
+    for (int k = 0; k < ins->nout; k++) {
+        THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, k), a->dims));
+    }
+    return 0;
 }
 
 int thn_is_zero(int letter, const char *p)

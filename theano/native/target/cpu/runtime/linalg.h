@@ -21,6 +21,8 @@ void *thn_linalg_room(ThnFrame *f, npy_intp bytes);
 int thn_require_finite(ThnFrame *f, int finite);
 /* 0, or the error that a routine's info stands for: LinAlgError with a message, or out of memory. */
 int thn_linalg_result(ThnFrame *f, int64_t info, const char *message);
+/* A `prepare` of what takes a square matrix: memory for outputs that have its dims, or the first of them. `cost`: see thn_cubic_work. */
+int thn_square_prepare(ThnFrame *f, const ThnInstr *ins, double cost, PyObject *type, const char *message);
 /* 0 if the matrix is square. */
 int thn_require_square(ThnFrame *f, const ThnCell *a, PyObject *type, const char *message);
 
@@ -33,10 +35,9 @@ int thn_all_finite(const ThnCell *a);
 /* Whether the number at p is zero. */
 int thn_is_zero(int letter, const char *p);
 
-/* C contiguous copy of a matrix at dst: seen column-major it is the transpose. */
-void thn_copy_rows(const ThnCell *a, char *dst);
-/* The same on several threads. 0: there is an infinity or NaN, and it was asked for none. */
-int thn_copy_finite(const ThnCell *a, char *dst, int finite);
+/* C contiguous copy of a matrix or vector at dst: seen column-major it is the transpose. 0: there is an infinity or NaN, and it was
+ * asked for none. */
+int thn_copy_rows(const ThnCell *a, char *dst, int finite);
 /* Column-major copy. A vector is one column. */
 void thn_copy_columns(const ThnCell *a, char *dst);
 

@@ -48,8 +48,9 @@ typedef struct {
 
 /* `rows` rows, `step` elements apart, of LANES samples for each group. */
 #define DEFINE_DRAW(NAME, T, AS, TARGET)                                                                       \
-    TARGET static void NAME(Group *group, npy_intp groups, npy_intp rows, T *out, npy_intp step)               \
+    TARGET static void NAME(Group *group, npy_intp groups, npy_intp rows, void *to, npy_intp step)             \
     {                                                                                                          \
+        T *out = to;                                                                                           \
         for (; rows >= STEPS; rows -= STEPS, out += STEPS * step) {                                            \
             for (npy_intp g = 0; g < groups; g++) {                                                            \
                 uint32_t (*w)[LANES] = group[g].word;                                                          \
@@ -93,18 +94,14 @@ typedef struct {
         }                                                                                                      \
     }
 
+typedef void (*Draw)(Group *group, npy_intp groups, npy_intp rows, void *out, npy_intp step);
+
+/* Of halves, which are made as numbers of float32, of float32 and of float64. */
 #define DEFINE_DRAWS(NAME, TARGET)                     \
     DEFINE_DRAW(NAME##_f2, float, AS_HALF, TARGET)     \
     DEFINE_DRAW(NAME##_f4, float, AS_FLOAT, TARGET)    \
     DEFINE_DRAW(NAME##_f8, double, AS_DOUBLE, TARGET)  \
-    static void NAME(int typenum, Group *group, npy_intp groups, npy_intp rows, void *out, npy_intp step) \
-    {                                                  \
-        switch (typenum) {                             \
-        case NPY_HALF: NAME##_f2(group, groups, rows, out, step); break;   \
-        case NPY_FLOAT: NAME##_f4(group, groups, rows, out, step); break;  \
-        default: NAME##_f8(group, groups, rows, out, step); \
-        }                                              \
-    }
+    static const Draw NAME[] = {NAME##_f2, NAME##_f4, NAME##_f8};
 
 DEFINE_DRAWS(draw_plain, )
 #if defined(__x86_64__) && defined(__GNUC__)
@@ -116,30 +113,26 @@ DEFINE_DRAWS(draw_512, __attribute__((target("avx512f,prefer-vector-width=512"))
 #endif
 #endif
 
-static void draw(int typenum, Group *group, npy_intp groups, npy_intp rows, void *out, npy_intp step)
+static Draw draw_of(int typenum)
 {
-#ifdef WIDEST
-    if (__builtin_cpu_supports("avx512f")) {
-        draw_512(typenum, group, groups, rows, out, step);
-        return;
-    }
-#endif
+    const Draw *all = draw_plain;
 #ifdef WIDE
-    if (__builtin_cpu_supports("avx2")) {
-        draw_256(typenum, group, groups, rows, out, step);
-        return;
-    }
+    all = __builtin_cpu_supports("avx2") ? draw_256 : all;
 #endif
-    draw_plain(typenum, group, groups, rows, out, step);
+#ifdef WIDEST
+    all = __builtin_cpu_supports("avx512f") ? draw_512 : all;
+#endif
+    return all[typenum == NPY_HALF ? 0 : typenum == NPY_FLOAT ? 1 : 2];
 }
 
-/* Rows of `n` samples, the last of whose groups need not be full. A sample of halves is made as one of float32. */
+/* Rows of `n` samples, the last of whose groups need not be full. */
 static void draw_rows(const ThnMrg *m, Group *group, npy_intp n, npy_intp rows, npy_intp at)
 {
     const npy_intp item = m->typenum == NPY_HALF ? 2 : m->typenum == NPY_FLOAT ? 4 : 8;
     const npy_intp full = m->typenum == NPY_HALF ? 0 : n / LANES;
+    const Draw draw = draw_of(m->typenum);
     if (full) {
-        draw(m->typenum, group, full, rows, m->out + at * item, m->streams);
+        draw(group, full, rows, m->out + at * item, m->streams);
     }
     const ThnInner move = thn_cast_inner(m->typenum, m->typenum == NPY_HALF ? NPY_FLOAT : m->typenum);
     const npy_intp step = m->typenum == NPY_HALF ? 4 : item;
@@ -151,7 +144,7 @@ static void draw_rows(const ThnMrg *m, Group *group, npy_intp n, npy_intp rows, 
         const npy_intp count = n - start < LANES ? n - start : LANES;
         for (npy_intp r = 0; r < rows; r += STEPS) {
             const npy_intp some = rows - r < STEPS ? rows - r : STEPS;
-            draw(m->typenum, group + start / LANES, 1, some, &kept, LANES);
+            draw(group + start / LANES, 1, some, &kept, LANES);
             for (npy_intp k = 0; k < some; k++) {
                 move(count, m->out + ((r + k) * m->streams + at + start) * item, item, (const char *)&kept + k * LANES * step, step);
             }

@@ -255,37 +255,32 @@ static void run_sweep(const Row *r, int single)
 int thn_row_product_call(ThnRowProduct *r, int typenum, npy_intp xs, const ThnMatrix *b, npy_intp zs, npy_intp ys, const void *alpha,
                          const void *beta)
 {
-    if (!thn_takes_row_product(typenum, b)) {
+    if (!is_for_us(typenum)) {
         return 0;
     }
     *r = (Row){.xs = xs, .zs = zs, .ys = ys, .b = *b, .alpha = thn_number(typenum, alpha, 1.0),
                .beta = thn_number(typenum, beta, 0.0)};
-    r->run = small_product(typenum == NPY_FLOAT, r);
+    r->run = thn_takes_row_product(typenum, b) ? small_product(typenum == NPY_FLOAT, r) : NULL;
     return r->run != NULL;
 }
 
 int thn_row_product(int typenum, const char *x, npy_intp xs, const ThnMatrix *b, const char *z, npy_intp zs, char *y, npy_intp ys,
                     const void *alpha, const void *beta)
 {
-    const int single = typenum == NPY_FLOAT;
-    const npy_intp item = single ? 4 : 8;
-    if (!is_for_us(typenum)) {
+    const npy_intp item = typenum == NPY_FLOAT ? 4 : 8;
+    Row r;
+    const int small = thn_row_product_call(&r, typenum, xs, b, zs, ys, alpha, beta);
+    if (!small && (!is_for_us(typenum) || b->rows * b->cols <= MOST_ELEMENTS || b->cols < LEAST_COLUMNS || b->rows < 8
+                   || b->col_stride != item || ys != item)) {
         return 0;
     }
-    Row r = {NULL, x, z, y, xs, zs, ys, *b, thn_number(typenum, alpha, 1.0), thn_number(typenum, beta, 0.0)};
-    if (r.beta == 0) {
-        r.z = NULL;
+    r.x = x;
+    r.y = y;
+    r.z = r.beta == 0 ? NULL : z;
+    if (small) {
+        r.run(&r);
+    } else {
+        run_sweep(&r, typenum == NPY_FLOAT);
     }
-    if (b->rows * b->cols <= MOST_ELEMENTS) {
-        r.run = small_product(single, &r);
-        if (r.run) {
-            r.run(&r);
-        }
-        return r.run != NULL;
-    }
-    if (b->cols < LEAST_COLUMNS || b->rows < 8 || b->col_stride != item || ys != item) {
-        return 0;
-    }
-    run_sweep(&r, single);
     return 1;
 }

@@ -12,6 +12,7 @@
 #define LONG 32  /* and long rows */
 #define RUN 32   /* short rows that are worked on at once, */
 #define ROOM 2048 /* if they have so many values at most */
+#define BY_ROWS 4 /* columns from which on a csc matrix is sorted by rows for a product */
 #define MOST_COPIES 8 /* of the result of a csc matrix times a vector */
 #define AHEAD 8 /* values between the one that is worked on and that whose row is fetched */
 
@@ -125,10 +126,19 @@ static int csc_vectors(const ThnProduct *w, const Loops *loops)
     return r;
 }
 
-int thn_sparse_product(const ThnProduct *w)
+int thn_sparse_product(ThnProduct *w)
 {
-    const ThnSparse *s = &w->s;
+    ThnSparse *s = &w->s;
     const Loops *loops = loops_for(s);
+    THN_MADE ThnSparse made = {0};
+    if (s->csc && w->columns >= BY_ROWS) {
+        /* Adding to rows all over the result costs more than to sort the values by rows. */
+        const int r = thn_sparse_turn(s, &made);
+        if (r < 0) {
+            return r;
+        }
+        *s = made;
+    }
     if (w->columns == 0) {
         return 0;
     }

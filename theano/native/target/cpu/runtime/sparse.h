@@ -91,18 +91,26 @@ int thn_sparse_by_lines(const void *what, ThnOfLines work_on, double work);
 /* Whether the numbers of an indptr do not decrease from 0 on. */
 int thn_sparse_rises(const void *indptr, int wide, npy_intp lines);
 
-struct ThnInstr;
+/* The first field of instructions of sparse matrices, unless they overwrite something. */
+static inline int thn_is_csc(const ThnInstr *ins)
+{
+    return *(const int *)ins->data;
+}
+
+/* The rows and columns of a matrix, an input. */
+#define THN_SIDES(f, ins, k) ((const npy_intp *)THN_IN(f, ins, k)->data)
+
 /* Of an instruction: the places that its inputs from `at` on name (indices, indptr, shape), checked but for the indices, for values of
  * the dtype of its first output. */
-int thn_sparse_read(ThnFrame *f, const struct ThnInstr *ins, int at, int csc, ThnSparse *s);
+int thn_sparse_read(ThnFrame *f, const ThnInstr *ins, int at, int csc, ThnSparse *s);
 /* The places and the values, which are the input behind them, a contiguous vector. */
-int thn_sparse_read_parts(ThnFrame *f, const struct ThnInstr *ins, int at, int csc, ThnSparse *s);
+int thn_sparse_read_parts(ThnFrame *f, const ThnInstr *ins, int at, int csc, ThnSparse *s);
 /* A vector as one of int32 or int64, contiguous; `flags` of NumPy more. */
 PyObject *thn_sparse_numbers(PyObject *a, int wide, int flags);
 /* Gives a cell a shape. */
 int thn_sparse_give_shape(ThnFrame *f, ThnCell *out, npy_intp rows, npy_intp columns);
-/* The error that a result below 0 of what follows stands for, and -1. */
-int thn_sparse_failed(ThnFrame *f, const ThnSparse *s, int r);
+/* 0, or the error that a result below 0 of what follows stands for, and -1. */
+int thn_sparse_result(ThnFrame *f, const ThnSparse *s, int r);
 
 /* ---- -1: an index is out of bounds, or another thread changed the matrix; -2: out of memory */
 
@@ -114,7 +122,7 @@ int thn_sparse_failed(ThnFrame *f, const ThnSparse *s, int r);
     } while (0)
 
 /* y = matrix @ b. */
-int thn_sparse_product(const ThnProduct *w);
+int thn_sparse_product(ThnProduct *w);
 /* out[k] = a[i] . b[j] for the place (i, j) of value k; `a` and `b` C contiguous with rows of `depth` elements. */
 int thn_sparse_dot_at(const ThnSparse *s, const char *a, const char *b, npy_intp depth, char *out);
 #endif
