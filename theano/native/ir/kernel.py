@@ -39,7 +39,7 @@ Names of values are free: a target gives them names of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -178,6 +178,8 @@ class Code(Record):
 
 Statement = Stmt | Code
 
+_S = TypeVar("_S")
+
 
 def let(dst: str, value: Expression) -> Stmt:
     """The statement that gives a value a name.
@@ -234,8 +236,8 @@ class Put(Record):
     at: str
 
 
-class Stage(Record):
-    """One loop over the inner dims, then statements that run once a row.
+class Stage(Record, Generic[_S]):
+    """One loop over the inner dims, then statements that run once a row; a target's own ones, where it has printed them.
 
     Parameters
     ----------
@@ -253,11 +255,11 @@ class Stage(Record):
     """
 
     loads: tuple[Load | Reload, ...] = ()
-    body: tuple[Statement, ...] = ()
+    body: tuple[_S, ...] = ()
     stores: tuple[Store, ...] = ()
     reduces: tuple[Reduce, ...] = ()
     index: str | None = None
-    row: tuple[Statement, ...] = ()
+    row: tuple[_S, ...] = ()
     row_stores: tuple[Store, ...] = ()
     picks: tuple[Pick, ...] = ()
     puts: tuple[Put, ...] = ()
@@ -284,7 +286,7 @@ class Kernel(Record):
     n_inner: int
     inputs: tuple[Operand, ...]
     outputs: tuple[Output, ...]
-    stages: tuple[Stage, ...]
+    stages: tuple[Stage[Statement], ...]
     row_loads: tuple[Load, ...] = ()
     nonempty: bool = False
     support: tuple[str, ...] = ()
