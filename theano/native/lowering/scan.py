@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from theano.gof.graph import Apply, Variable
-from theano.gof.supervisor import Supervisor
+from theano.gof.supervisor import protected_inputs
 from theano.native import instructions as vm
 from theano.native.assemble import Lowered
 from theano.native.linker import NativeLinker
@@ -85,23 +85,18 @@ def _is_replaced(node: Apply, value: Variable, new: Variable) -> bool:
     The caller does of an input that is not mutable: it may be an argument.
     """
     fgraph: Any = getattr(node, "fgraph", None)
-    updates = getattr(fgraph, "update_mapping", None) or {}
+    updates = getattr(fgraph, "update_mapping", None)
+    if not updates or value not in fgraph.inputs:
+        return False
+    protected = protected_inputs(fgraph)
     return (
-        bool(updates)
-        and _may_be_destroyed(fgraph, value)
+        value not in protected
+        # The Supervisor of a graph that this one was cloned from knows other variables.
+        and protected.issubset(fgraph.inputs)
         and [client for client, _ in value.clients] == [node]
-        and value in fgraph.inputs
         and [client for client, _ in new.clients] == ["output"]
         and updates.get(fgraph.outputs.index(new)) == fgraph.inputs.index(value)
     )
-
-
-def _may_be_destroyed(fgraph: Any, value: Variable) -> bool:
-    """Whether a graph says which of its inputs are protected, and this is none of them."""
-    supervisors = [feature for feature in fgraph._features if isinstance(feature, Supervisor)]
-    protected = {v for feature in supervisors for v in feature.protected}
-    # The Supervisor of a graph that this one was cloned from knows other variables.
-    return bool(supervisors) and value not in protected and protected.issubset(fgraph.inputs)
 
 
 def _draw_in_place(op: Any, inner: ProgramBuilder, inputs: Sequence[int], outputs: Sequence[int]) -> dict[int, Any]:
