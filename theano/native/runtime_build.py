@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import sys
@@ -9,32 +10,26 @@ import warnings
 from types import ModuleType
 
 from theano.native.memory_limit import memory_limit
-from theano.process import new_lock, temporary_directory
+from theano.process import temporary_directory
 
 NAME = "theano.native._runtime"
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "target", "cpu", "runtime")
 # Functions begin at cache lines: how fast one is does not depend on what stands before it.
 FLAGS = ("-std=gnu11", "-O3", "-fno-math-errno", "-falign-functions=64", "-fvisibility=hidden", "-fPIC", "-shared", "-pthread")
 
-_lock = new_lock()
-_state: list[ModuleType | None] = []
 
-
+@functools.cache
 def load_runtime() -> ModuleType | None:
     """Return the extension module `theano.native._runtime`, or None if there is none and none can be built.
 
     The module that was installed with the package is taken first. Otherwise the C files beside this one are compiled, with
     the compiler that compiles kernels, to a file in `config.compiledir` that later processes load.
     """
-    if not _state:
-        with _lock:
-            if not _state:
-                runtime = _import() or build_runtime()
-                memory = memory_limit()
-                if runtime is not None and memory is not None:
-                    runtime.pool_set_memory(memory)
-                _state.append(runtime)
-    return _state[0]
+    runtime = _import() or build_runtime()
+    memory = memory_limit()
+    if runtime is not None and memory is not None:
+        runtime.pool_set_memory(memory)
+    return runtime
 
 
 def _import() -> ModuleType | None:
