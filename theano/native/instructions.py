@@ -63,13 +63,9 @@ class Instruction(tuple[Any, ...]):
     _reads: ClassVar[int | None]
     _reads_without_axis: ClassVar[bool]
 
-    def __new__(cls, *params: Any, **named: Any) -> Instruction:
-        if named or len(params) != len(cls.fields):
-            names = [field for field, _, _ in cls.fields]
-            given = {**dict(zip(names, params)), **named}
-            if len(given) < len(params) + len(named) or given.keys() != set(names):
-                raise TypeError(f"{cls.__name__} takes the params {names}, got {params} and {named}")
-            params = tuple([given[field] for field in names])
+    def __new__(cls, *params: Any) -> Instruction:
+        if len(params) != len(cls.fields):
+            raise TypeError(f"{cls.__name__} takes the params {[field for field, _, _ in cls.fields]}, got {params}")
         return tuple.__new__(cls, params)
 
     def __repr__(self) -> str:
