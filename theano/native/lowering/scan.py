@@ -35,7 +35,6 @@ def lower_scan(builder: ProgramBuilder, node: Apply) -> None:
         raise CannotLower("a loop over values that are not arrays")
     inner, inputs, outputs = _lower_inner(builder, op)
     own = _draw_in_place(op, inner, inputs, outputs)
-    n_taps = sum(map(len, op.tap_array))
     written: list[Sequence[int]] = [*op.mit_mot_out_slices, *[(0,)] * (op.n_mit_sot + op.n_sit_sot)]
     states = tuple(
         (tuple(taps), tuple(out_taps), i < op.n_mit_mot, i in (op.destroy_map or {}))
@@ -45,10 +44,7 @@ def lower_scan(builder: ProgramBuilder, node: Apply) -> None:
     of_tap = [i for i, taps in enumerate(op.tap_array) for _ in taps]
     of_output: list[int | None] = [i for i, out_taps in enumerate(written) for _ in out_taps]
     of_output += [None] * op.n_nit_sot
-    same_buffer = [
-        tuple(op.n_seqs + k for k in range(n_taps) if of_tap[k] == state) if state is not None else ()
-        for state in of_output
-    ]
+    same_buffer = [tuple(op.n_seqs + k for k, tap in enumerate(of_tap) if tap == state) for state in of_output]
     profile = _StepProfile(op.step_profile, inner.instrs) if op.profile else None
     loop = vm.Scan(
         PendingProgram(inner, inputs, outputs, None if profile is None else profile.watch),

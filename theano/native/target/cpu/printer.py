@@ -182,8 +182,6 @@ class _Printer:
                 self.calls.update(s.calls)
         for text in k.support:
             self.calls.update(_calls(text))
-        self.guarded = bool(self.calls & GUARDED)
-        for text in k.support:
             self._support(_unguarded(text))
         table = dict.fromkeys(("elem", "rows", "part", "cols", "fin"), "0")
         codes = ""
@@ -322,7 +320,7 @@ class _Printer:
             self._line(s.text(slow))
 
     def _is_guarded(self, stage: _Stage) -> bool:
-        return self.guarded and any(not GUARDED.isdisjoint(s.calls) for s in stage.body)
+        return any(not GUARDED.isdisjoint(s.calls) for s in stage.body)
 
     def _results(self, stage: _Stage) -> None:
         """Declare the results of the reductions, of no element yet."""
