@@ -333,9 +333,12 @@ def map_storage(
 
 
 def storage_containers(
-    inputs: Iterable[Variable], outputs: Iterable[Variable], input_storage: Iterable[list], output_storage: Iterable[list]
+    inputs: Iterable[Variable],
+    outputs: Iterable[Variable],
+    input_storage: Iterable[list],
+    output_storage: Iterable[list],
 ) -> tuple[list[Container], list[Container]]:
-    """Return the Containers of a graph's inputs and of its outputs, which can only be read, over their storage cells."""
+    """Return the Containers of a graph's inputs and of its outputs, which can only be read, over their cells."""
     return (
         [Container(var, cell) for var, cell in zip(inputs, input_storage, strict=True)],
         [Container(var, cell, readonly=True) for var, cell in zip(outputs, output_storage, strict=True)],

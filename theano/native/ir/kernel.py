@@ -237,7 +237,7 @@ class Put(Record):
 
 
 class Stage(Record, Generic[_S]):
-    """One loop over the inner dims, then statements that run once a row; a target's own ones, where it has printed them.
+    """One loop over the inner dims, then statements that run once a row; a target prints them to some of its own.
 
     Parameters
     ----------
@@ -320,9 +320,9 @@ def elementwise(
 
 def position_stage(loads: tuple[Load | Reload, ...], x: Expression, extremum: str, result: str,
                    body: tuple[Statement, ...] = ()) -> Stage:
-    """The stage that finds, as NumPy does, the flattened inner position of the first `x` that is the extremum of its row.
+    """The stage that finds the flattened inner position of the first `x` that is the extremum of its row, as NumPy does.
 
-    That is a row value; where it is NaN, the first NaN is found. The position, an int64, is the row value `result`.
+    The extremum is a row value; where it is NaN, the first NaN is found. The position, an int64, becomes `result`.
     """
     found = x.equals(variable(extremum, x.dtype))
     if x.dtype.startswith("float"):

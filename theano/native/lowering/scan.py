@@ -24,12 +24,10 @@ from theano.native.thunk import StepErrors, move_times
 from theano.scan_module.scan_op import Scan
 
 
-@lowers(Scan)
+@lowers(Scan, where=("the loop is not for another device", lambda node: not node.op.gpua))
 def lower_scan(builder: ProgramBuilder, node: Apply) -> None:
     """One instruction for the whole loop."""
     op = node.op
-    if op.gpua:
-        raise CannotLower("a loop of another device")
     rows = [*op.inner_seqs(op.inputs), *op.outputs[: op._ends["inner_out"][2]]]
     if not all(is_tensor_like(v.type) for v in rows):
         raise CannotLower("a loop over values that are not arrays")
