@@ -395,15 +395,11 @@ class _Segment:
                 continue
             if not (isinstance(node.op, _KINDS) and group.takes(node)):
                 self._complete(group)
-        taker = self._overwrite(node)
+        self._overwrite(node)
         if is_lazy(node):  # what its branches use must be there
             for group in self.groups:
                 group.open = False
-        if taker is None or not taker.open:
-            taker = self._group_for(node)
-        else:
-            self._join(taker, node)
-        self._put(node, taker)
+        self._put(node, self._group_for(node))
 
     def _put(self, node: Apply, group: Group | None) -> None:
         self.pending.discard(node)
@@ -476,15 +472,10 @@ class _Segment:
             if group is not None and group is not reader:
                 group.open = False
 
-    def _overwrite(self, node: Apply) -> Group | None:
-        """Close the groups that read memory which the node overwrites; returns the group that takes it, if it overwrites any.
-
-        One that has itself made what is overwritten there, and takes the node, stays open.
-        """
+    def _overwrite(self, node: Apply) -> None:
+        """Close the groups that read memory which the node overwrites, but for one that has made it and takes the node."""
         destroyed = destroyed_inputs(node)
-        if not destroyed:
-            return None
-        taker = self._choose(node) if isinstance(node.op, Elemwise) and self._is_work(node) else None
+        taker = self._choose(node) if destroyed and isinstance(node.op, Elemwise) and self._is_work(node) else None
         for source in destroyed:
             root = self.root_of.get(source, source)
             self.destroyed[root] = len(self.position)
@@ -494,7 +485,6 @@ class _Segment:
                     self.readers.setdefault(root, []).append(group)
                 else:
                     group.open = False
-        return taker
 
     def _group_for(self, node: Apply) -> Group | None:
         """The group that takes a node: one that is there, or one of its own."""
