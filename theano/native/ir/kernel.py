@@ -286,7 +286,7 @@ class Kernel(Record):
     n_inner: int
     inputs: tuple[Operand, ...]
     outputs: tuple[Output, ...]
-    stages: tuple[Stage[Statement], ...]
+    stages: tuple[Stage, ...]
     row_loads: tuple[Load, ...] = ()
     nonempty: bool = False
     support: tuple[str, ...] = ()

@@ -282,7 +282,7 @@ class _Printer:
     def _read(self, ld: ir.Load | ir.Reload, at: str, pointer: str | None = None) -> str:
         """The statement that reads an element at a position of the row, by the array's pointer or another one."""
         source = f"{pointer or _pointer(ld)}[{at}]"
-        if self._is_constant(ld):
+        if isinstance(ld, ir.Load) and self.constant[ld.operand]:
             source = f"c{ld.operand}"
         return f"const {self._type(ld)} {ld.var} = {source};"
 
