@@ -39,8 +39,6 @@ class Instruction(tuple[Any, ...]):
         For each param its name, its type and, where it has one, its enumeration.
     memory
         How outputs and inputs share memory.
-    replay
-        How a loop repeats it.
     jumps
         Whether it may go on elsewhere, at `target`.
     runs_python
@@ -55,7 +53,6 @@ class Instruction(tuple[Any, ...]):
     name: ClassVar[str]
     fields: ClassVar[list[tuple[str, str, str | None]]]
     memory: ClassVar[Memory]
-    replay: ClassVar[str]
     jumps: ClassVar[bool]
     runs_python: ClassVar[bool]
     fails: ClassVar[bool]
@@ -132,7 +129,6 @@ def _instruction_class(class_name: str, name: str, fields: list[Any], memory: st
         "name": name,
         "fields": fields,
         "memory": Memory(memory),
-        "replay": replay,
         "jumps": "jump" in flags,
         "runs_python": "python" in flags,
         "fails": "fails" in flags,
