@@ -253,9 +253,10 @@ def test_argmax_takes_the_first_and_nan(data, axis, largest):
         x[data.draw(st.integers(0, shape[0] - 1)), data.draw(st.integers(0, shape[1] - 1))] = np.nan
     axes = (0, 1) if axis in (1, None) else (1, 0)
     kept = 0 if axis is None else 1
-    stages = ir.argextremum_stages(ir.Load("x", 0), "float64", largest, "at")
-    last = stages[-1]
-    stages = (*stages[:-1], ir.Stage(last.loads, last.body, (), last.reduces, last.index, (), (ir.Store(0, "at"),)))
+    loads = (ir.Load("x", 0),)
+    first = ir.Stage(loads, reduces=(ir.Reduce("maximum" if largest else "minimum", "float64", "x", "m"),))
+    second = ir.position_stage(loads, ir.variable("x", "float64"), "m", "at").replaced(row_stores=(ir.Store(0, "at"),))
+    stages = (first, second)
     outputs = (ir.Output("int64", tuple(range(kept))),)
     kernel = ir.Kernel(kept, 2 - kept, (ir.Operand("float64", (False, False), axes),), outputs, stages, nonempty=True)
     (result,) = build(kernel)([x])

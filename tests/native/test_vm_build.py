@@ -19,7 +19,7 @@ PROGRAM = """
     sys.modules["theano.native._runtime"] = None  # as in an installation without it
     vars(theano.native).pop("_runtime", None)
     from theano.native import runtime_build
-    runtime_build._state.clear()
+    runtime_build.load_runtime.cache_clear()
     runtime_build.FLAGS = tuple("-O0" if f == "-O3" else f for f in runtime_build.FLAGS)
     runtime_build._import = lambda: None
     warnings.simplefilter("error")
@@ -54,7 +54,7 @@ def test_built_once_and_again_when_damaged(tmp_path):
         file.truncate(1000)
     assert python(USE, directory) == path
     assert os.path.getsize(path) > 1000
-    assert os.listdir(directory) == [os.path.basename(path)]
+    assert [name for name in os.listdir(directory) if not name.startswith("index-")] == [os.path.basename(path)]
 
 
 def test_a_folder_that_others_may_write_to_is_not_used(tmp_path):

@@ -31,7 +31,7 @@ from theano.compile.nanguardmode import is_uninitialized, may_be_unset
 from theano.configparser import change_flags, config
 from theano.gof import engine
 from theano.gof.copying import OutputGuard
-from theano.gof.link import Container, LocalLinker, map_storage, raise_with_op
+from theano.gof.link import LocalLinker, map_storage, raise_with_op, storage_containers
 from theano.gof.utils import MethodNotDefined
 
 _logger = logging.getLogger("theano.compile.debugmode")
@@ -557,8 +557,7 @@ class DebugLinker(LocalLinker):
         run.allow_gc = False  # type: ignore[attr-defined]
         return (
             run,
-            [Container(v, s) for v, s in zip(fgraph.inputs, input_storage)],
-            [Container(v, s, readonly=True) for v, s in zip(fgraph.outputs, output_storage)],
+            *storage_containers(fgraph.inputs, fgraph.outputs, input_storage, output_storage),
             [thunk for pair in thunks for thunk in pair if thunk is not None],
             order,
         )

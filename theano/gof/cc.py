@@ -32,7 +32,7 @@ from theano.gof.c_interface import CLinkerOp, takes
 from theano.gof.engine import linkers
 from theano.gof.fg import FunctionGraph
 from theano.gof.graph import Constant, NoParams
-from theano.gof.link import Container, Linker
+from theano.gof.link import Linker, storage_containers
 from theano.gof.utils import MethodNotDefined, uniq
 
 __all__ = ["CLinker", "HideC", *aliases.names(__name__)]
@@ -590,11 +590,7 @@ class CLinker(Linker):
 
             thunk.cthunk = inner.cthunk
             thunk.failed_node = inner.failed_node
-        return (
-            thunk,
-            [Container(v, s) for v, s in zip(inputs, input_storage, strict=True)],
-            [Container(v, s, readonly=True) for v, s in zip(outputs, output_storage, strict=True)],
-        )
+        return thunk, *storage_containers(inputs, outputs, input_storage, output_storage)
 
 
 def node_thunk(node: Any, storage_map: dict, compute_map: Any, no_recycling: Any) -> Callable:

@@ -332,6 +332,19 @@ def map_storage(
     return input_storage, output_storage, storage_map
 
 
+def storage_containers(
+    inputs: Iterable[Variable],
+    outputs: Iterable[Variable],
+    input_storage: Iterable[list],
+    output_storage: Iterable[list],
+) -> tuple[list[Container], list[Container]]:
+    """Return the Containers of a graph's inputs and of its outputs, which can only be read, over their cells."""
+    return (
+        [Container(var, cell) for var, cell in zip(inputs, input_storage, strict=True)],
+        [Container(var, cell, readonly=True) for var, cell in zip(outputs, output_storage, strict=True)],
+    )
+
+
 def _views(op: Any, i_out: int) -> Sequence[int]:
     view_map = getattr(op, "view_map", None)
     return view_map.get(i_out, ()) if view_map else ()
@@ -672,8 +685,7 @@ class PerformLinker(LocalLinker):
         run.storage_map = storage_map  # type: ignore[attr-defined]
         return (
             run,
-            [Container(var, cell) for var, cell in zip(fgraph.inputs, input_storage)],
-            [Container(var, cell, readonly=True) for var, cell in zip(fgraph.outputs, output_storage)],
+            *storage_containers(fgraph.inputs, fgraph.outputs, input_storage, output_storage),
             thunks,
             order,
         )
@@ -749,7 +761,7 @@ class WrapLinker(Linker):
         """Associate the linker and all it wraps with a graph; see `PerformLinker.accept`."""
         no_recycling = list(no_recycling or ())
         if self.fgraph is not None and self.fgraph is not fgraph:
-            return type(self)(self.linkers, self.wrapper).accept(fgraph, no_recycling, profile)
+            return copy(self).accept(fgraph, no_recycling, profile)
         self.fgraph = fgraph
         self.no_recycling = no_recycling
         self.linkers = [linker.accept(fgraph, no_recycling) for linker in self.linkers]

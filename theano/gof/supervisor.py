@@ -77,3 +77,9 @@ class Supervisor(Feature):
                         raise InconsistencyError(f"Trying to destroy an output: {variable}")
             del self._pending[node]
         return True
+
+
+def protected_inputs(fgraph: FunctionGraph) -> set[Variable]:
+    """Return the inputs that a graph must not overwrite: all of them where no Supervisor tells which."""
+    supervisors = [feature for feature in fgraph._features if isinstance(feature, Supervisor)]
+    return {v for supervisor in supervisors for v in supervisor.protected} if supervisors else set(fgraph.inputs)

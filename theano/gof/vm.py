@@ -646,8 +646,7 @@ class VM_Linker(link.LocalLinker):
         )
         return (
             machine,
-            [link.Container(var, cell) for var, cell in zip(fgraph.inputs, input_storage)],
-            [link.Container(var, cell, readonly=True) for var, cell in zip(fgraph.outputs, output_storage)],
+            *link.storage_containers(fgraph.inputs, fgraph.outputs, input_storage, output_storage),
             thunks,
             order,
         )

@@ -41,7 +41,7 @@ def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: A
         serialise=has_state,
         keep_values=not linker.allow_gc,
         updates=sorted((getattr(fgraph, "update_mapping", None) or {}).items()),
-        destroyed=lowered.destroyed_cells,
+        destroyed=frozenset(map(builder.cell, lowered.schedule.destroyed_inputs)),
     )
     program = builder.target.build(builder, build)
     if linker.profile is not None:
@@ -110,11 +110,6 @@ class Lowered:
             builder.leave_out(map(builder.cell, fgraph.outputs))
         if fuse:
             fuse_indexing(builder, set(map(builder.cell, fgraph.outputs)))
-
-    @property
-    def destroyed_cells(self) -> frozenset[int]:
-        """Cells of inputs that the program writes to."""
-        return frozenset(self.input_cells).intersection(map(self.builder.cell, self.schedule.destroyed_inputs))
 
     def _state(self, fgraph: Any) -> list[Variable]:
         """The state that the program overwrites. An argument of the caller that may be overwritten is none."""

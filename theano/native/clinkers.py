@@ -105,13 +105,6 @@ class DualLinker(WrapLinker):
 
     __copy__ = clone
 
-    def accept(self, fgraph: Any, no_recycling: Any = None, profile: Any = None) -> DualLinker:
-        """Take the graph to run; a linker that has one already gives it to a clone."""
-        if self.fgraph is not None and self.fgraph is not fgraph:
-            return self.clone().accept(fgraph, no_recycling, profile)
-        super().accept(fgraph, no_recycling, profile)
-        return self
-
     def _run_both(self, i: int, node: Any, by_perform: Any, by_c: Any) -> None:
         by_perform()
         by_c()

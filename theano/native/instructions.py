@@ -39,8 +39,6 @@ class Instruction(tuple[Any, ...]):
         For each param its name, its type and, where it has one, its enumeration.
     memory
         How outputs and inputs share memory.
-    replay
-        How a loop repeats it.
     jumps
         Whether it may go on elsewhere, at `target`.
     runs_python
@@ -55,7 +53,6 @@ class Instruction(tuple[Any, ...]):
     name: ClassVar[str]
     fields: ClassVar[list[tuple[str, str, str | None]]]
     memory: ClassVar[Memory]
-    replay: ClassVar[str]
     jumps: ClassVar[bool]
     runs_python: ClassVar[bool]
     fails: ClassVar[bool]
@@ -63,13 +60,9 @@ class Instruction(tuple[Any, ...]):
     _reads: ClassVar[int | None]
     _reads_without_axis: ClassVar[bool]
 
-    def __new__(cls, *params: Any, **named: Any) -> Instruction:
-        if named or len(params) != len(cls.fields):
-            names = [field for field, _, _ in cls.fields]
-            given = {**dict(zip(names, params)), **named}
-            if len(given) < len(params) + len(named) or given.keys() != set(names):
-                raise TypeError(f"{cls.__name__} takes the params {names}, got {params} and {named}")
-            params = tuple([given[field] for field in names])
+    def __new__(cls, *params: Any) -> Instruction:
+        if len(params) != len(cls.fields):
+            raise TypeError(f"{cls.__name__} takes the params {[field for field, _, _ in cls.fields]}, got {params}")
         return tuple.__new__(cls, params)
 
     def __repr__(self) -> str:
@@ -136,7 +129,6 @@ def _instruction_class(class_name: str, name: str, fields: list[Any], memory: st
         "name": name,
         "fields": fields,
         "memory": Memory(memory),
-        "replay": replay,
         "jumps": "jump" in flags,
         "runs_python": "python" in flags,
         "fails": "fails" in flags,

@@ -12,7 +12,7 @@ from typing import Any
 from theano.configparser import config, flag_source
 from theano.gof import engine
 from theano.gof.graph import Apply, Variable
-from theano.gof.link import Container, LocalLinker, map_storage, streamline
+from theano.gof.link import Container, LocalLinker, map_storage, storage_containers, streamline
 from theano.gof.vm import VM_Linker
 from theano.gof.watch import WatchingLinker
 from theano.native.fastcall import FastCall, _runtime
@@ -108,9 +108,7 @@ class NativeLinker(LocalLinker):
         except CompilerMissing as why:
             warn_once(f"Functions run on NumPy, slowly: {why}")
             return self.python_thunk(*given)
-        containers_in = [Container(v, s) for v, s in zip(fgraph.inputs, input_storage, strict=True)]
-        containers_out = [Container(v, s, readonly=True) for v, s in zip(fgraph.outputs, output_storage, strict=True)]
-        return thunk, containers_in, containers_out
+        return thunk, *storage_containers(fgraph.inputs, fgraph.outputs, input_storage, output_storage)
 
     def make_all(self, input_storage: Any = None, output_storage: Any = None, storage_map: Any = None,
                  **kwargs: Any) -> tuple[Any, list[Container], list[Container], list[Any], list[Apply]]:
@@ -132,10 +130,9 @@ class NativeLinker(LocalLinker):
         else:
             node_thunk = _python_node_thunk
         thunks = [node_thunk(node, storage_map, compute_map) for node in order]
-        containers_in = [Container(v, s) for v, s in zip(fgraph.inputs, input_storage, strict=True)]
-        containers_out = [Container(v, s, readonly=True) for v, s in zip(fgraph.outputs, output_storage, strict=True)]
+        containers = storage_containers(fgraph.inputs, fgraph.outputs, input_storage, output_storage)
         no_recycling = [storage_map[v] for v in self.no_recycling if v.owner is not None]
-        return streamline(fgraph, thunks, order, no_recycling=no_recycling), containers_in, containers_out, thunks, order
+        return streamline(fgraph, thunks, order, no_recycling=no_recycling), *containers, thunks, order
 
     def python_thunk(self, input_storage: Any, output_storage: Any, storage_map: Any, watched: bool = False) -> Any:
         """What :meth:`make_thunk` returns, for the machine that runs node by node in Python; one `watched` sees sizes."""

@@ -340,7 +340,16 @@ _load_lock = new_lock()
 _loaded: set[str] = set()
 
 
-def lowers(*op_classes: type, target: str | None = None) -> Callable[[Lowering], Lowering]:
+Condition = tuple[str, Callable[[Apply], Any]]
+"""In words, and a function that decides it for a node."""
+
+OF_ARRAYS: Condition = ("the first input is an array", lambda node: is_tensor_like(node.inputs[0].type))
+OF_REALS: Condition = ("numbers are real", lambda node: not any("complex" in v.type.dtype for v in node.inputs))
+
+
+def lowers(
+    *op_classes: type, target: str | None = None, where: Condition | None = None
+) -> Callable[[Lowering], Lowering]:
     """Register a function as the lowering of some Op classes and, unless they have their own, of their subclasses.
 
     Parameters
@@ -349,22 +358,31 @@ def lowers(*op_classes: type, target: str | None = None) -> Callable[[Lowering],
         Classes of Ops.
     target
         The target that it is for; None: each that has none of its own.
+    where
+        What holds for the nodes that it lowers; others are left to Python.
     """
 
     extensions.note()
 
     def register(function: Lowering) -> Lowering:
-        for op_class in op_classes:
-            _lowerings[op_class, target] = function
+        lowering = function if where is None else functools.partial(_lower_where, where, function)
+        _lowerings.update(((op_class, target), lowering) for op_class in op_classes)
         return function
 
     return register
 
 
+def _lower_where(where: Condition, function: Lowering, builder: ProgramBuilder, node: Apply) -> None:
+    words, holds = where
+    if not holds(node):
+        raise CannotLower(f"only where {words}")
+    function(builder, node)
+
+
 def lowers_to(
     instructions: Mapping[type, Callable[[Any], vm.Instruction]],
     emit: Callable[[ProgramBuilder, Apply, vm.Instruction], Any] = ProgramBuilder.emit_for,
-    where: tuple[str, Callable[[Apply], Any]] | None = None,
+    where: Condition | None = None,
 ) -> None:
     """Register lowerings to one instruction each.
 
@@ -375,19 +393,14 @@ def lowers_to(
     emit
         Appends it for a node; by default over the node's inputs and outputs.
     where
-        A condition in words, and a function that decides it for a node.
+        See `lowers`.
     """
     for op_class, make in instructions.items():
 
         def lower(builder: ProgramBuilder, node: Apply, make: Any = make) -> None:
-            if where is not None and not where[1](node):
-                raise CannotLower(f"only where {where[0]}")
             emit(builder, node, make(node.op))
 
-        lowers(op_class)(lower)
-
-
-OF_ARRAYS = ("the first input is an array", lambda node: is_tensor_like(node.inputs[0].type))
+        lowers(op_class, where=where)(lower)
 
 
 def find_lowering(op: Any, target: str | None = None) -> Lowering | None:

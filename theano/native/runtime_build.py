@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import os
 import sys
@@ -9,32 +10,26 @@ import warnings
 from types import ModuleType
 
 from theano.native.memory_limit import memory_limit
-from theano.process import new_lock, temporary_directory
+from theano.process import temporary_directory
 
 NAME = "theano.native._runtime"
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "target", "cpu", "runtime")
 # Functions begin at cache lines: how fast one is does not depend on what stands before it.
 FLAGS = ("-std=gnu11", "-O3", "-fno-math-errno", "-falign-functions=64", "-fvisibility=hidden", "-fPIC", "-shared", "-pthread")
 
-_lock = new_lock()
-_state: list[ModuleType | None] = []
 
-
+@functools.cache
 def load_runtime() -> ModuleType | None:
     """Return the extension module `theano.native._runtime`, or None if there is none and none can be built.
 
     The module that was installed with the package is taken first. Otherwise the C files beside this one are compiled, with
     the compiler that compiles kernels, to a file in `config.compiledir` that later processes load.
     """
-    if not _state:
-        with _lock:
-            if not _state:
-                runtime = _import() or build_runtime()
-                memory = memory_limit()
-                if runtime is not None and memory is not None:
-                    runtime.pool_set_memory(memory)
-                _state.append(runtime)
-    return _state[0]
+    runtime = _import() or build_runtime()
+    memory = memory_limit()
+    if runtime is not None and memory is not None:
+        runtime.pool_set_memory(memory)
+    return runtime
 
 
 def _import() -> ModuleType | None:
@@ -59,15 +54,16 @@ def build_runtime(directory: str | None = None) -> ModuleType | None:
         None, with a warning, if there is no compiler or if it fails; None silently if `config.cxx` is empty.
     """
     import theano.native
+    from theano.misc.file_cache import KernelCache
     from theano.native.target.cpu.toolchain import find_compiler
 
     compiler = find_compiler()
     if compiler is None:
         return None
     try:
-        directory = _safe_directory(directory)
+        cache = KernelCache(_safe_directory(directory))
         key = _key(compiler.fingerprint)
-        path = _find_whole(directory, key) or _compile(compiler.command, directory, key)
+        path = cache.lookup([key]).get(key) or cache.store(_compiled(compiler.command), [key])
         runtime = load_file(NAME, path)
     except (OSError, RuntimeError, ImportError) as problem:
         warnings.warn(f"the native runtime of Theano could not be built: {problem}", RuntimeWarning, stacklevel=2)
@@ -90,9 +86,9 @@ def _safe_directory(directory: str | None) -> str:
     return temporary_directory("theano-runtime-")
 
 
-def _files(folder: str, *endings: str) -> list[str]:
-    """The paths of what lies in a folder, not in those below it, with one of these endings, in order."""
-    return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(endings))
+def _sources(*endings: str) -> list[str]:
+    """The paths of the runtime's files with one of these endings, in order."""
+    return sorted(os.path.join(SOURCES, name) for name in os.listdir(SOURCES) if name.endswith(endings))
 
 
 def _key(compiler: str) -> str:
@@ -102,8 +98,8 @@ def _key(compiler: str) -> str:
 
     import numpy
 
-    digest = blake2b(digest_size=12)
-    for path in _files(SOURCES, ".c", ".h", ".def"):
+    digest = blake2b(digest_size=16)
+    for path in _sources(".c", ".h", ".def"):
         with open(path, "rb") as file:
             digest.update(file.read())
     for part in (
@@ -117,52 +113,28 @@ def _key(compiler: str) -> str:
     return digest.hexdigest()
 
 
-def _find_whole(directory: str, key: str) -> str | None:
-    """A compiled file whose content is what its name says; damaged ones are removed."""
-    from theano.misc.file_cache import content_name
-
-    for path in _files(directory, ".so"):
-        if not os.path.basename(path).startswith(f"{key}-"):
-            continue
-        with open(path, "rb") as file:
-            whole = path.endswith(f"-{content_name(file.read())}.so")
-        if whole:
-            return path
-        os.unlink(path)
-    return None
-
-
-def _compile(command: tuple[str, ...], directory: str, key: str) -> str:
+def _compiled(command: tuple[str, ...]) -> bytes:
+    """The bytes of the compiled file."""
     import subprocess
     import sysconfig
     import tempfile
 
     import numpy
 
-    from theano.misc.file_cache import content_name
-
-    sources = _files(SOURCES, ".c")
+    sources = _sources(".c")
     if not sources:
         raise RuntimeError("its C files were not installed")
     includes = [SOURCES, numpy.get_include(), sysconfig.get_path("include")]
-    # A compiler killed half-way leaves its file under a temporary name; others see the whole file or none.
-    descriptor, temporary = tempfile.mkstemp(suffix=".tmp", dir=directory)
-    os.close(descriptor)
-    try:
-        arguments = [*command, *FLAGS, *(f"-I{d}" for d in includes), "-o", temporary, *sources]
+    with tempfile.TemporaryDirectory(prefix="theano-cc-") as directory:
+        target = os.path.join(directory, "runtime.so")
+        arguments = [*command, *FLAGS, *(f"-I{d}" for d in includes), "-o", target, *sources]
         if sys.platform == "darwin":
             arguments += ["-undefined", "dynamic_lookup"]
         done = subprocess.run(arguments, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"{command[0]} failed with status {done.returncode}\n{done.stderr.strip()[:2000]}")
-        with open(temporary, "rb") as file:
-            path = os.path.join(directory, f"{key}-{content_name(file.read())}.so")
-        os.chmod(temporary, 0o700)
-        os.replace(temporary, path)
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-    return path
+        with open(target, "rb") as file:
+            return file.read()
 
 
 def load_file(name: str, path: str) -> ModuleType:

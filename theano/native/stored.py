@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from theano.configdefaults import config
 from theano.gof.graph import Apply, Variable
-from theano.gof.link import Container, map_storage
+from theano.gof.link import Container, map_storage, storage_containers
 from theano.misc import file_cache
 from theano.native.target.cpu import libraries
 from theano.native.target.cpu.form import Form, Step, Stored
@@ -70,11 +70,7 @@ class Recalled(NamedTuple):
         snapshots = [s for s in map(_snapshot_of, stored.program.steps) if s is not None]
         program = stored.program.realised(kernels, input_storage, output_storage, restoring(snapshots, again.report))
         thunk = NativeThunk(program, again.source, input_storage, output_storage, stored.arrays, allow_gc)
-        return (
-            thunk,
-            [Container(v, s) for v, s in zip(inputs, input_storage, strict=True)],
-            [Container(v, s, readonly=True) for v, s in zip(outputs, output_storage, strict=True)],
-        )
+        return thunk, *storage_containers(inputs, outputs, input_storage, output_storage)
 
 
 class _Again:

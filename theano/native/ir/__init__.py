@@ -19,13 +19,12 @@ from theano.native.ir.kernel import (
     Statement,
     Stmt,
     Store,
-    argextremum_stages,
     elementwise,
     is_full_output,
     is_row_operand,
     let,
     neutral,
-    position_of,
+    position_stage,
 )
 from theano.native.ir.verify import IRError, verify
 from theano.scalar.expression import Expression, variable

@@ -39,7 +39,7 @@ Names of values are free: a target gives them names of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
@@ -178,6 +178,8 @@ class Code(Record):
 
 Statement = Stmt | Code
 
+_S = TypeVar("_S")
+
 
 def let(dst: str, value: Expression) -> Stmt:
     """The statement that gives a value a name.
@@ -234,8 +236,8 @@ class Put(Record):
     at: str
 
 
-class Stage(Record):
-    """One loop over the inner dims, then statements that run once a row.
+class Stage(Record, Generic[_S]):
+    """One loop over the inner dims, then statements that run once a row; a target prints them to some of its own.
 
     Parameters
     ----------
@@ -253,11 +255,11 @@ class Stage(Record):
     """
 
     loads: tuple[Load | Reload, ...] = ()
-    body: tuple[Statement, ...] = ()
+    body: tuple[_S, ...] = ()
     stores: tuple[Store, ...] = ()
     reduces: tuple[Reduce, ...] = ()
     index: str | None = None
-    row: tuple[Statement, ...] = ()
+    row: tuple[_S, ...] = ()
     row_stores: tuple[Store, ...] = ()
     picks: tuple[Pick, ...] = ()
     puts: tuple[Put, ...] = ()
@@ -316,32 +318,17 @@ def elementwise(
     return Kernel(ndim, 0, tuple(inputs), tuple(outputs), (stage,), support=tuple(support))
 
 
-def argextremum_stages(load: Load, dtype: str, largest: bool, result: str, prefix: str = "am_") -> tuple[Stage, ...]:
-    """Two stages that find the flattened inner position of the first maximum (or minimum) as NumPy does.
+def position_stage(loads: tuple[Load | Reload, ...], x: Expression, extremum: str, result: str,
+                   body: tuple[Statement, ...] = ()) -> Stage:
+    """The stage that finds the flattened inner position of the first `x` that is the extremum of its row, as NumPy does.
 
-    NaN counts as the extremum. The extremum itself is the row value ``prefix + "m"``; the position, an int64, is
-    `result`. Use with ``Kernel.nonempty``.
+    The extremum is a row value; where it is NaN, the first NaN is found. The position, an int64, becomes `result`.
     """
-    op = "maximum" if largest else "minimum"
-    m, i, w = prefix + "m", prefix + "i", prefix + "w"
-    x = variable(load.var, dtype)
-    return (
-        Stage(loads=(load,), reduces=(Reduce(op, dtype, load.var, m),)),
-        Stage(
-            loads=(load,),
-            index=i,
-            body=(let(w, position_of(x, variable(m, dtype), i)),),
-            reduces=(Reduce("minimum", "int64", w, result),),
-        ),
-    )
-
-
-def position_of(x: Expression, extremum: Expression, index: str) -> Expression:
-    """The value `index` where `x` is the extremum or, as that is then, NaN; else what is larger than any position."""
-    found = x.equals(extremum)
+    found = x.equals(variable(extremum, x.dtype))
     if x.dtype.startswith("float"):
         found = fold("or", (found, x.differs(x)))
-    return select(found, variable(index, "int64"), np.iinfo("int64").max)
+    at = let("at_", select(found, variable("i_", "int64"), np.iinfo("int64").max))
+    return Stage(loads, (*body, at), reduces=(Reduce("minimum", "int64", "at_", result),), index="i_")
 
 
 def neutral(op: str, dtype: str) -> Any:

@@ -33,6 +33,7 @@ class Record:
     uncompared: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
         annotated = [name for name, of in cls.__annotations__.items() if "ClassVar" not in str(of)]
         cls.fields = tuple(annotated)
         cls.required = frozenset(name for name in annotated if name not in cls.__dict__)

@@ -16,8 +16,10 @@ def argmax_kernel(node: Apply, with_maximum: bool) -> ir.Kernel:
     kept = tuple(a for a in range(ndim) if a not in reduced)
     axes = kept + reduced
     operand = ir.Operand(x.type.dtype, tuple(x.type.broadcastable[a] for a in axes), axes, ndim)
-    first, second = ir.argextremum_stages(ir.Load("x", 0), x.type.dtype, True, "where")
-    found = [("am_m", x.type.dtype)] * with_maximum + [("where", "int64")]
+    loads = (ir.Load("x", 0),)
+    first = ir.Stage(loads, reduces=(ir.Reduce("maximum", x.type.dtype, "x", "m"),))
+    second = ir.position_stage(loads, ir.variable("x", x.type.dtype), "m", "where")
+    found = [("m", x.type.dtype)] * with_maximum + [("where", "int64")]
     outputs = tuple(ir.Output(dtype, tuple(range(len(kept)))) for _, dtype in found)
     last = second.replaced(row_stores=tuple(ir.Store(k, name) for k, (name, _) in enumerate(found)))
     return ir.Kernel(len(kept), len(reduced), (operand,), outputs, (first, last), nonempty=True)

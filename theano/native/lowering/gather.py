@@ -7,7 +7,7 @@ from typing import Any
 from theano.gof.graph import Apply, Constant
 from theano.native import instructions as vm
 from theano.native.lowering.subtensor import require_value_kind
-from theano.native.program import CannotLower, ProgramBuilder, find_lowering, is_tensor_like, lowers, lowers_to
+from theano.native.program import OF_REALS, CannotLower, ProgramBuilder, find_lowering, is_tensor_like, lowers, lowers_to
 from theano.tensor.basic import ExtractDiag, Nonzero, constant
 from theano.tensor.extra_ops import CumOp, DiffOp
 from theano.tensor.math import neq, sub
@@ -148,10 +148,7 @@ def lower_advanced_inc_subtensor(builder: ProgramBuilder, node: Apply) -> None:
     builder.emit(vm.AdvancedInc(axes, set_it, True), [target, value, *index.arrays], [written])
 
 
-lowers_to(
-    {Nonzero: lambda op: vm.Nonzero(0)},
-    where=("elements are real", lambda node: not node.inputs[0].type.dtype.startswith("complex")),
-)
+lowers_to({Nonzero: lambda op: vm.Nonzero(0)}, where=OF_REALS)
 
 
 @lowers(ExtractDiag)

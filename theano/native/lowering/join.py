@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from theano.gof.graph import Apply, Constant, Variable
 from theano.native import instructions as vm
-from theano.native.program import CannotLower, ProgramBuilder, lowers
+from theano.native.program import ProgramBuilder, lowers
 from theano.tensor.basic import Join, Split
 
 
@@ -13,11 +13,9 @@ def _given_axis(builder: ProgramBuilder, axis: Variable, ndim: int) -> tuple[int
     return (int(axis.data) % ndim, []) if isinstance(axis, Constant) else (None, [builder.cell(axis)])
 
 
-@lowers(Join)
+@lowers(Join, where=("the result is never a view", lambda node: node.op.view == -1))
 def lower_join(builder: ProgramBuilder, node: Apply) -> None:
     """Arrays of other dtypes than the result's are converted first. What may be a view at run time runs in Python."""
-    if node.op.view != -1:
-        raise CannotLower("the result shares memory or not, as the lengths are")
     axis, *arrays = node.inputs
     out = node.outputs[0]
     cells = [builder.converted(array, out.type.dtype) for array in arrays]

@@ -9,7 +9,7 @@ from typing import Any
 from theano import tensor
 from theano.gof.graph import Apply, Variable
 from theano.native import instructions as vm
-from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers, lowers_to
+from theano.native.program import OF_REALS, CannotLower, ProgramBuilder, is_tensor_like, lowers, lowers_to
 from theano.tensor import nlinalg
 from theano.tensor.decompositions import SVD, Eig, Eigh, EighGrad, QRFull, QRIncomplete
 from theano.tensor.elemwise import MaxOrMinusInfinity
@@ -120,11 +120,9 @@ def lower_expm(builder: ProgramBuilder, node: Apply) -> None:
         builder.emit(vm.CastCopy(), [wide], [builder.cell(out)])
 
 
-@lowers(QRFull, QRIncomplete)
+@lowers(QRFull, QRIncomplete, where=("the mode is known", lambda node: node.op.mode.upper() in vm.QrMode.__members__))
 def lower_qr(builder: ProgramBuilder, node: Apply) -> None:
     mode = node.op.mode.upper()
-    if mode not in vm.QrMode.__members__:
-        raise CannotLower("a mode that is not known")
     _emit(builder, node, vm.Qr(vm.QrMode[mode]), turned=0 if mode in ("REDUCED", "COMPLETE") else None)
 
 
@@ -136,11 +134,9 @@ def _folded(g: Any, lower: bool) -> Any:
     return kept + other.T if lower else other + kept.T
 
 
-@lowers(EighGrad)
+@lowers(EighGrad, where=OF_REALS)
 def lower_eigh_grad(builder: ProgramBuilder, node: Apply) -> None:
     _, w, v, gw, gv = node.inputs
-    if any(x.type.dtype.startswith("complex") for x in node.inputs):
-        raise CannotLower("complex eigenvectors")
     n = w.shape[0]
     diagonal = tensor.eye(n, dtype="int8")
     gaps = tensor.switch(diagonal, 1, w.dimshuffle(0, "x") - w.dimshuffle("x", 0))

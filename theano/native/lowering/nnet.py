@@ -274,9 +274,8 @@ def _emit_crossentropy(
         outputs.append(Output(am.type.dtype, (0,)))
         made.append(am)
         loads, body, z = _rows(dtype, biased, "f")
-        find = let("w", ir.position_of(z, v.m, "j"))
-        stages.append(Stage(loads=loads, index="j", body=(*body, find), reduces=(Reduce("minimum", "int64", "w", "wr"),),
-                            row=(Stmt("am", am.type.dtype, variable("wr", "int64")),), row_stores=(Store(2, "am"),)))  # fmt: skip
+        found = (Stmt("am", am.type.dtype, variable("at", "int64")),)
+        stages.append(ir.position_stage(loads, z, "m", "at", body).replaced(row=found, row_stores=(Store(2, "am"),)))
     loads, body, z = _rows(dtype, biased, "t")
     row = (*body, *second.row, *_rest(dtype), let("nll", call("log1p", v.rest) - (z - v.m)))
     picks = tuple(Pick(load, "y") for load in loads)

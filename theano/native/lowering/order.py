@@ -6,20 +6,18 @@ import numpy as np
 
 from theano.gof.graph import Apply, Constant
 from theano.native import instructions as vm
-from theano.native.program import CannotLower, ProgramBuilder, is_tensor_like, lowers
+from theano.native.program import OF_ARRAYS, OF_REALS, CannotLower, ProgramBuilder, lowers
 from theano.tensor.extra_ops import SearchsortedOp
 from theano.tensor.sort import ArgSortOp, SortOp, TopKOp
 
 
-@lowers(SortOp, ArgSortOp)
+@lowers(SortOp, ArgSortOp, where=OF_ARRAYS)
 def lower_sort(builder: ProgramBuilder, node: Apply) -> None:
     """Every kind is served by a stable sort."""
     instruction = vm.Sort if isinstance(node.op, SortOp) else vm.Argsort
     x, axis = node.inputs
     if node.op.order is not None:
         raise CannotLower("fields of a structured array")
-    if not is_tensor_like(x.type):
-        raise CannotLower("a value that is not an array")
     out = [builder.cell(node.outputs[0])]
     if not isinstance(axis, Constant):
         builder.emit(instruction(None), [builder.cell(x), builder.cell(axis)], out)
@@ -31,11 +29,9 @@ def lower_sort(builder: ProgramBuilder, node: Apply) -> None:
         builder.emit(instruction(int(axis.data) % x.type.ndim), [builder.cell(x)], out)
 
 
-@lowers(TopKOp)
+@lowers(TopKOp, where=OF_REALS)
 def lower_topk(builder: ProgramBuilder, node: Apply) -> None:
     op, x = node.op, node.inputs[0]
-    if x.type.dtype.startswith("complex"):
-        raise CannotLower("the largest complex numbers")
     builder.emit_for(node, vm.Topk(op.axis % x.type.ndim, bool(op.sorted), bool(op.return_values), bool(op.return_indices)))
 
 

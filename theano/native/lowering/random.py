@@ -39,7 +39,7 @@ def lower_pick_columns(builder: ProgramBuilder, node: Apply) -> None:
         raise CannotLower("probabilities of other types")
     if node.outputs[0].type.dtype not in (*floats, *integer_dtypes) or n.type.ndim or n.type.dtype not in integer_dtypes:
         raise CannotLower("results of other types")
-    builder.emit_for(node, vm.PickColumns(count=count, replace=count or bool(node.op.replace)))
+    builder.emit_for(node, vm.PickColumns(count, count or bool(node.op.replace)))
 
 
 _DRAWN_NATIVELY: dict[Any, str] = {

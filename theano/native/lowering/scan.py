@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from theano.gof.graph import Apply, Variable
-from theano.gof.supervisor import Supervisor
+from theano.gof.supervisor import protected_inputs
 from theano.native import instructions as vm
 from theano.native.assemble import Lowered
 from theano.native.linker import NativeLinker
@@ -24,18 +24,15 @@ from theano.native.thunk import StepErrors, move_times
 from theano.scan_module.scan_op import Scan
 
 
-@lowers(Scan)
+@lowers(Scan, where=("the loop is not for another device", lambda node: not node.op.gpua))
 def lower_scan(builder: ProgramBuilder, node: Apply) -> None:
     """One instruction for the whole loop."""
     op = node.op
-    if op.gpua:
-        raise CannotLower("a loop of another device")
     rows = [*op.inner_seqs(op.inputs), *op.outputs[: op._ends["inner_out"][2]]]
     if not all(is_tensor_like(v.type) for v in rows):
         raise CannotLower("a loop over values that are not arrays")
     inner, inputs, outputs = _lower_inner(builder, op)
     own = _draw_in_place(op, inner, inputs, outputs)
-    n_taps = sum(map(len, op.tap_array))
     written: list[Sequence[int]] = [*op.mit_mot_out_slices, *[(0,)] * (op.n_mit_sot + op.n_sit_sot)]
     states = tuple(
         (tuple(taps), tuple(out_taps), i < op.n_mit_mot, i in (op.destroy_map or {}))
@@ -45,10 +42,7 @@ def lower_scan(builder: ProgramBuilder, node: Apply) -> None:
     of_tap = [i for i, taps in enumerate(op.tap_array) for _ in taps]
     of_output: list[int | None] = [i for i, out_taps in enumerate(written) for _ in out_taps]
     of_output += [None] * op.n_nit_sot
-    same_buffer = [
-        tuple(op.n_seqs + k for k in range(n_taps) if of_tap[k] == state) if state is not None else ()
-        for state in of_output
-    ]
+    same_buffer = [tuple(op.n_seqs + k for k, tap in enumerate(of_tap) if tap == state) for state in of_output]
     profile = _StepProfile(op.step_profile, inner.instrs) if op.profile else None
     loop = vm.Scan(
         PendingProgram(inner, inputs, outputs, None if profile is None else profile.watch),
@@ -85,23 +79,18 @@ def _is_replaced(node: Apply, value: Variable, new: Variable) -> bool:
     The caller does of an input that is not mutable: it may be an argument.
     """
     fgraph: Any = getattr(node, "fgraph", None)
-    updates = getattr(fgraph, "update_mapping", None) or {}
+    updates = getattr(fgraph, "update_mapping", None)
+    if not updates or value not in fgraph.inputs:
+        return False
+    protected = protected_inputs(fgraph)
     return (
-        bool(updates)
-        and _may_be_destroyed(fgraph, value)
+        value not in protected
+        # The Supervisor of a graph that this one was cloned from knows other variables.
+        and protected.issubset(fgraph.inputs)
         and [client for client, _ in value.clients] == [node]
-        and value in fgraph.inputs
         and [client for client, _ in new.clients] == ["output"]
         and updates.get(fgraph.outputs.index(new)) == fgraph.inputs.index(value)
     )
-
-
-def _may_be_destroyed(fgraph: Any, value: Variable) -> bool:
-    """Whether a graph says which of its inputs are protected, and this is none of them."""
-    supervisors = [feature for feature in fgraph._features if isinstance(feature, Supervisor)]
-    protected = {v for feature in supervisors for v in feature.protected}
-    # The Supervisor of a graph that this one was cloned from knows other variables.
-    return bool(supervisors) and value not in protected and protected.issubset(fgraph.inputs)
 
 
 def _draw_in_place(op: Any, inner: ProgramBuilder, inputs: Sequence[int], outputs: Sequence[int]) -> dict[int, Any]:

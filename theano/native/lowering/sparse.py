@@ -149,11 +149,9 @@ def lower_transpose(builder: ProgramBuilder, node: Apply) -> None:
     _give(builder, node, parts._replace(shape=_backwards(builder, parts.shape)))
 
 
-@lowers(CSM)
+@lowers(CSM, where=("all values are given", lambda node: node.op.kmap is None))
 def lower_csm(builder: ProgramBuilder, node: Apply) -> None:
     data, indices, indptr, shape = node.inputs
-    if node.op.kmap is not None:
-        raise CannotLower("a part of the values")
     values = builder.contiguous(builder.cell(data))
     parts = Parts(builder.new_cell(_OBJECT), builder.new_cell(_OBJECT), builder.temporary(*_INT64_VECTOR), values)
     arrays = [values, builder.cell(indices), builder.cell(indptr), builder.converted(shape, "int64")]
@@ -232,11 +230,9 @@ def lower_sparse_from_dense(builder: ProgramBuilder, node: Apply) -> None:
     _make(builder, node, vm.SparseFromDense(_is_csc(node.outputs[0])), [builder.cell(node.inputs[0])])
 
 
-@lowers(SpSum)
+@lowers(SpSum, where=("one axis is summed", lambda node: node.op.axis is not None))
 def lower_sp_sum(builder: ProgramBuilder, node: Apply) -> None:
     (x,) = node.inputs
-    if node.op.axis is None:
-        raise CannotLower("the sum of all values")
     parts = _parts(builder, x)
     of_lines = (node.op.axis == 1) != _is_csc(x)
     builder.emit(vm.SparseSum(_is_csc(x), of_lines), parts, [builder.cell(node.outputs[0])])
@@ -261,11 +257,9 @@ def lower_get_item_2d(builder: ProgramBuilder, node: Apply) -> None:
     _make(builder, node, vm.SparseSlice(_is_csc(x)), [*_parts(builder, x), *cells])
 
 
-@lowers(GetItemList)
+@lowers(GetItemList, where=("rows are of a csr matrix", lambda node: node.inputs[0].type.format == "csr"))
 def lower_get_item_list(builder: ProgramBuilder, node: Apply) -> None:
     x, which = node.inputs
-    if _is_csc(x):
-        raise CannotLower("rows of a csc matrix")
     positions = builder.contiguous(builder.converted(which, "int64"))
     _make(builder, node, vm.SparseTake(False), [*_parts(builder, x), positions])
 

@@ -395,22 +395,17 @@ class _Segment:
                 continue
             if not (isinstance(node.op, _KINDS) and group.takes(node)):
                 self._complete(group)
-        taker = self._overwrite(node)
+        self._overwrite(node)
         if is_lazy(node):  # what its branches use must be there
             for group in self.groups:
                 group.open = False
-        if taker is None or not taker.open:
-            taker = self._group_for(node)
-        else:
-            self._join(taker, node)
-        self._put(node, taker)
+        self._put(node, self._group_for(node))
 
     def _put(self, node: Apply, group: Group | None) -> None:
         self.pending.discard(node)
         self.position[node] = len(self.position)
         if group is None:
-            for variable in node.inputs:
-                self._close(variable, None)
+            self._close(node.inputs, None)
             return
         for variable in operands(node):
             if variable not in group.computed:
@@ -420,8 +415,7 @@ class _Segment:
                     self._load(loaded, group)
         self._load(group.add(node), group)
         if isinstance(node.op, Assert):
-            for variable in node.inputs[1:]:
-                self._close(variable, None)
+            self._close(node.inputs[1:], None)
         self.producer.update((v, group) for v in node.outputs)
         for variable in (*operands(node), *node.outputs):
             if tuple(variable.type.broadcastable) == group.pattern and not is_scalar_constant(variable):
@@ -467,26 +461,21 @@ class _Segment:
             group.dead = group.copied and not any(group.wants(out) for node in group.members for out in node.outputs)
         return {n: group for group in self.groups if len(group.body) > 1 or group.dead for n in group.members}
 
-    def _load(self, variables: Iterable[Variable], group: Group) -> None:
+    def _load(self, variables: Sequence[Variable], group: Group) -> None:
+        self._close(variables, group)
         for variable in variables:
-            self._close(variable, group)
             self.readers.setdefault(group.loaded[variable], []).append(group)
 
-    def _close(self, variable: Variable, reader: Group | None) -> None:
-        """Close the group that computes a variable, which somebody else reads."""
-        group = self.producer.get(variable)
-        if group is not None and group is not reader:
-            group.open = False
+    def _close(self, variables: Iterable[Variable], reader: Group | None) -> None:
+        """Close the groups that compute variables, which somebody else reads."""
+        for group in map(self.producer.get, variables):
+            if group is not None and group is not reader:
+                group.open = False
 
-    def _overwrite(self, node: Apply) -> Group | None:
-        """Close the groups that read memory which the node overwrites; returns the group that takes it, if it overwrites any.
-
-        One that has itself made what is overwritten there, and takes the node, stays open.
-        """
+    def _overwrite(self, node: Apply) -> None:
+        """Close the groups that read memory which the node overwrites, but for one that has made it and takes the node."""
         destroyed = destroyed_inputs(node)
-        if not destroyed:
-            return None
-        taker = self._choose(node) if isinstance(node.op, Elemwise) and self._is_work(node) else None
+        taker = self._choose(node) if destroyed and isinstance(node.op, Elemwise) and self._is_work(node) else None
         for source in destroyed:
             root = self.root_of.get(source, source)
             self.destroyed[root] = len(self.position)
@@ -496,7 +485,6 @@ class _Segment:
                     self.readers.setdefault(root, []).append(group)
                 else:
                     group.open = False
-        return taker
 
     def _group_for(self, node: Apply) -> Group | None:
         """The group that takes a node: one that is there, or one of its own."""

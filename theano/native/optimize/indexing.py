@@ -38,8 +38,8 @@ class _Gather(NamedTuple):
         Position among the kernel's inputs.
     table, indices, axes
         Cells, and the axes of the table that the index arrays apply to.
-    at, count
-        Place and number of the dims of the indices in the operand.
+    at
+        Place of the dims of the indices in the operand.
     """
 
     operand: int
@@ -47,7 +47,6 @@ class _Gather(NamedTuple):
     indices: tuple[int, ...]
     axes: tuple[int, ...]
     at: int
-    count: int
 
 
 class _Kernel:
@@ -197,7 +196,7 @@ class _Program:
         user = self.kernel_at(readers[0])
         count = self._rank(cell) - self._rank(table) + len(axes)
         operand = user.instr.ins.index(cell)
-        gather = _Gather(operand, table, tuple(indices), axes, _place_of(axes), count)
+        gather = _Gather(operand, table, tuple(indices), axes, _place_of(axes))
         dims = user.dims_of(operand, gather.at, count)
         limits = self.builder.target.limits
         full = len(user.gathers) == limits.gathers or self._rank(cell) > limits.indexed_rank

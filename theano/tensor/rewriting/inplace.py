@@ -15,7 +15,7 @@ from theano.gof.opt import Optimizer, copy_stack_trace
 from theano.gof.rewriting.base import attach_destroy_handler
 from theano.gof.rewriting.profiles import Profile
 from theano.gof.rewriting.stages import optdb
-from theano.gof.supervisor import Supervisor
+from theano.gof.supervisor import protected_inputs
 from theano.gof.toolbox import NoOutputFromInplace
 from theano.tensor.elemwise import Elemwise
 
@@ -138,7 +138,7 @@ class InplaceElemwiseOptimizer(Optimizer):
 
     def _choose(self, fgraph: Any, order: list[Any]) -> list[tuple[Any, dict[int, int]]]:
         aliases = _Aliases(fgraph, order)
-        protected = _protected(fgraph)
+        protected = protected_inputs(fgraph)
         no_output = any(isinstance(f, NoOutputFromInplace) for f in fgraph._features)
         outputs = set(fgraph.outputs) if no_output else ()
         chosen = []
@@ -185,12 +185,6 @@ class InplaceElemwiseOptimizer(Optimizer):
         import sys
 
         print(f"{' ' * level}{type(self).__name__} ({self.op})", file=stream or sys.stdout)
-
-
-def _protected(fgraph: Any) -> set[Any]:
-    """The inputs that the graph must not overwrite."""
-    supervisors = [feature for feature in fgraph._features if isinstance(feature, Supervisor)]
-    return {v for supervisor in supervisors for v in supervisor.protected} if supervisors else set(fgraph.inputs)
 
 
 # Of each Op: what it is in place, by pattern and output dtypes.

@@ -63,13 +63,10 @@ def load_blas() -> str:
 
 def _thread_control(library: Any) -> dict[str, int]:
     """Addresses of the functions that set and get the number of OpenBLAS's threads, or nothing."""
-    import ctypes
-
-    for prefix in ("scipy_openblas", "openblas"):
-        for suffix in ("64_", ""):
-            names = {f"{verb}_num_threads": f"{prefix}_{verb}_num_threads{suffix}" for verb in ("set", "get")}
-            if all(hasattr(library, n) for n in names.values()):
-                return {key: ctypes.cast(getattr(library, n), ctypes.c_void_p).value for key, n in names.items()}
+    for pattern in ("scipy_openblas_{}64_", "scipy_openblas_{}", "openblas_{}64_", "openblas_{}"):
+        found = _addresses([library], pattern, ("set_num_threads", "get_num_threads"))
+        if found is not None:
+            return found
     return {}
 
 

@@ -129,8 +129,6 @@ class _Statement(NamedTuple):
         C that declares the values; ``code`` gives them theirs, ``slow`` does it with the scalar forms of guarded functions.
     calls
         The functions that it calls, each as often as it is called.
-    reads
-        Names of the values that it reads.
     dtypes
         Those of the values.
     cost
@@ -141,7 +139,6 @@ class _Statement(NamedTuple):
     code: str
     slow: str
     calls: tuple[str, ...]
-    reads: frozenset[str]
     dtypes: tuple[str, ...]
     cost: float
 
@@ -149,18 +146,7 @@ class _Statement(NamedTuple):
         return f"{self.declared} {self.slow if slow else self.code}"
 
 
-class _Stage(NamedTuple):
-    """An `ir.Stage` with names v0, v1, ... in order of definition, and its statements printed."""
-
-    loads: tuple[ir.Load | ir.Reload, ...]
-    body: tuple[_Statement, ...]
-    stores: tuple[ir.Store, ...]
-    reduces: tuple[ir.Reduce, ...]
-    index: str | None
-    row: tuple[_Statement, ...]
-    row_stores: tuple[ir.Store, ...]
-    picks: tuple[ir.Pick, ...]
-    puts: tuple[ir.Put, ...]
+_Stage = ir.Stage[_Statement]
 
 
 class _Printer:
@@ -188,8 +174,7 @@ class _Printer:
 
     def print(self) -> Printed:
         k = self.kernel
-        for load in k.row_loads:
-            self._new(load.var, self.global_names)
+        self.row_loads = [ld.replaced(var=self._new(ld.var, self.global_names)) for ld in k.row_loads]
         self.stages = [self._canonical(stage) for stage in k.stages]
         cost = 0.05 * (len(k.inputs) + len(k.outputs)) + sum([s.cost for stage in self.stages for s in stage.body])
         for stage in self.stages:
@@ -197,8 +182,6 @@ class _Printer:
                 self.calls.update(s.calls)
         for text in k.support:
             self.calls.update(_calls(text))
-        self.guarded = bool(self.calls & GUARDED)
-        for text in k.support:
             self._support(_unguarded(text))
         table = dict.fromkeys(("elem", "rows", "part", "cols", "fin"), "0")
         codes = ""
@@ -220,17 +203,10 @@ class _Printer:
             table["rows"] = "@r"
         self._line(f'TK_TABLE(@, "{codes}", {", ".join(table.values())})')
         headers = ["tk_core.h", *[header for header, section in SECTIONS.items() if not self.calls.isdisjoint(section)]]
-        if any("complex" in d for d in self._dtypes()):
-            headers.append("tk_complex.h")
         text = "\n".join(self.out) + "\n"
+        if "complex" in text:
+            headers.append("tk_complex.h")
         return Printed(text, tuple(headers), cost, self.functions)
-
-    def _dtypes(self) -> set[str]:
-        k = self.kernel
-        found = {op.dtype for op in k.inputs} | {op.dtype for op in k.outputs}
-        for stage in self.stages:
-            found |= {d for s in (*stage.body, *stage.row) for d in s.dtypes} | {r.acc_dtype for r in stage.reduces}
-        return found
 
     def _line(self, text: str) -> None:
         self.out.append(text)
@@ -250,7 +226,7 @@ class _Printer:
         return found
 
     def _canonical(self, stage: ir.Stage) -> _Stage:
-        """The stage with values named v0, v1, ... in order of definition."""
+        """The stage with values named v0, v1, ... in order of definition, and its statements printed."""
         table, new = self.global_names, self._new
         names = dict(table)
 
@@ -272,7 +248,7 @@ class _Printer:
         row = printed(stage.row, table)
         row_stores = tuple([ir.Store(s.output, table[s.var]) for s in stage.row_stores])
         puts = tuple([ir.Put(p.output, table[p.var], table[p.at]) for p in stage.puts])
-        return _Stage(loads, body, stores, reduces, index, row, row_stores, picks, puts)
+        return ir.Stage(loads, body, stores, reduces, index, row, row_stores, picks, puts)
 
     # -- pieces of loops
 
@@ -344,7 +320,7 @@ class _Printer:
             self._line(s.text(slow))
 
     def _is_guarded(self, stage: _Stage) -> bool:
-        return self.guarded and any(not GUARDED.isdisjoint(s.calls) for s in stage.body)
+        return any(not GUARDED.isdisjoint(s.calls) for s in stage.body)
 
     def _results(self, stage: _Stage) -> None:
         """Declare the results of the reductions, of no element yet."""
@@ -446,23 +422,15 @@ class _Printer:
         self._plain_loop(stage, "0")
         self._line("} TK_LEAVE }")
 
-    def _row_values(self, stage: _Stage | None) -> list[tuple[str, int]]:
-        """Names and operands of the values that are read once a row: those that the loop of a stage needs, or all."""
-        found = [(self.global_names[ld.var], ld.operand) for ld in self.kernel.row_loads]
-        if stage is not None and found:
-            words = {name for s in stage.body for name in s.reads} | {r.value for r in stage.reduces}
-            found = [(name, i) for name, i in found if name in words]
-        return found
-
-    def _row_loads(self, stage: _Stage | None, row: str = "j") -> None:
-        for name, i in self._row_values(stage):
-            self._line(f"const {CTYPES[self.kernel.inputs[i].dtype]} {name} = *{self._first(i, row)};")
+    def _row_loads(self, row: str = "j") -> None:
+        for ld in self.row_loads:
+            self._line(f"const {self._type(ld)} {ld.var} = *{self._first(ld.operand, row)};")
 
     def _rows(self) -> None:
         self._line("static void @r(char *const *P, const tk_intp *S, tk_intp n1, tk_intp n0)\n{")
         self._line("for (tk_intp j = 0; j < n1; j++) {")
         self._pointers(self.stages, "j")
-        self._row_loads(None)
+        self._row_loads()
         for stage in self.stages:
             self._loop(stage, "0")
             self._row_statements(stage)
@@ -510,7 +478,7 @@ class _Printer:
             self._short_rows(stage)
         self._line("for (; j < n1; j++) {")
         self._pointers([stage], "j")
-        self._row_loads(stage)
+        self._row_loads()
         if cold:
             self._scalar_loop(stage)
         else:
@@ -530,7 +498,7 @@ class _Printer:
         self._lane_arrays(stage, SHORT_ROWS)
         self._line(f"for (tk_intp i = 0; i < n0; i++) {{ TK_IVDEP for (tk_intp l = 0; l < {SHORT_ROWS}; l++) {{")
         self._pointers([stage], "(j + l)")
-        self._row_loads(stage, "(j + l)")
+        self._row_loads("(j + l)")
         self._point(stage, "i", "0", "a{n}[l]")
         self._line("} }")
         for n, r in enumerate(stage.reduces):
@@ -542,7 +510,7 @@ class _Printer:
         self._line("TK_COLD static void @f(char *const *P, const tk_intp *S, tk_intp n, char *acc)\n{")
         self._lane_pointers()
         self._line("for (tk_intp j = 0; j < n; j++) {")
-        self._row_loads(None)
+        self._row_loads()
         self.out += [f"const {CTYPES[r.acc_dtype]} {r.result} = a{n}[j];" for n, r in enumerate(stage.reduces)]
         self._row_statements(stage)
         self._line("} TK_LEAVE }")
@@ -561,10 +529,10 @@ class _Printer:
         self._line("for (; j < n1; j++) {")
         self._pointers([stage], "j")
         column_loads = []
-        for name, i in self._row_values(stage):
-            t, base = CTYPES[k.inputs[i].dtype], self._first(i, "j")
-            self._line(f"const {t} {name} = *{base};" if self.constant[i] else f"const {t} *w{name} = {base};")
-            column_loads += [] if self.constant[i] else [f"const {t} {name} = w{name}[i];"]
+        for ld in self.row_loads:
+            t, base, constant = self._type(ld), self._first(ld.operand, "j"), self._is_constant(ld)
+            self._line(f"const {t} {ld.var} = *{base};" if constant else f"const {t} *w{ld.var} = {base};")
+            column_loads += [] if constant else [f"const {t} {ld.var} = w{ld.var}[i];"]
         if not self._is_guarded(stage):
             self._line("TK_IVDEP for (tk_intp i = 0; i < n0; i++) {")
             self.out += column_loads
@@ -619,7 +587,6 @@ def _within(at: str) -> str:
 def _print_statement(stmt: ir.Statement, names: dict[str, str], wide: set[str]) -> _Statement:
     """Print a statement with these names of values; `wide` are those of truth values that are ints."""
     calls = called_functions(stmt)
-    reads = frozenset([names[v] for value in stmt.inputs for v in variables(value)])
     if isinstance(stmt, ir.Stmt):
         code = f"= {c_text(stmt.value, names)};"
         slow = code if GUARDED.isdisjoint(calls) else f"= {c_text(stmt.value, names, _slow)};"
@@ -632,7 +599,7 @@ def _print_statement(stmt: ir.Statement, names: dict[str, str], wide: set[str]) 
             code = code.replace(f"tk_out{i}_", names[name])
         slow = _unguarded(code)
         declared = " ".join([f"{CTYPES[dtype]} {names[name]};" for name, dtype in stmt.defines])
-    return _Statement(declared, code, slow, calls, reads, tuple([d for _, d in stmt.defines]), _statement_cost(stmt, calls))
+    return _Statement(declared, code, slow, calls, tuple([d for _, d in stmt.defines]), _statement_cost(stmt, calls))
 
 
 def called_functions(stmt: ir.Statement) -> tuple[str, ...]:

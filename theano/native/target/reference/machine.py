@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from theano.native import ir
-from theano.native.target import target
-from theano.native.target.base import Target
+from theano.native.target.cpu.machine import CPU
 from theano.native.target.reference.instructions import INSTRUCTIONS
 from theano.native.target.reference.kernels import ReferenceKernel
 from theano.process import new_lock
@@ -18,17 +17,11 @@ from theano.process import new_lock
 _CONTROL = frozenset(("jump", "jump_if_false", "guard", "kernel"))
 
 
-class Reference(Target):
+class Reference(CPU):
     """NumPy: the same kernels as those of the CPU, so that these can be checked."""
 
     name = "reference"
     runs_c_code = False
-
-    def __init__(self) -> None:
-        super().__init__()
-        model = target("cpu")
-        self.limits, self.weights, self.costs, self.kernels = model.limits, model.weights, model.costs, model.kernels
-        self._model = model
 
     def has(self, op: Any) -> bool:
         return op.name in INSTRUCTIONS or op.name in _CONTROL
@@ -39,9 +32,6 @@ class Reference(Target):
     def build(self, builder: Any, build: Any) -> ReferenceProgram:
         return ReferenceProgram(builder, build)
 
-    def runs_again(self, statements: Iterable[ir.Statement]) -> bool:
-        return self._model.runs_again(statements)
-
 
 class ReferenceProgram:
     """A program over storages, with the methods of `_runtime.Program` that a linker uses."""
@@ -51,7 +41,6 @@ class ReferenceProgram:
     def __init__(self, builder: Any, build: Any):
         self.build = build
         self.instrs = list(builder.instrs)
-        self.kernels = self.build.kernels
         self.constants = list(builder.constants)
         self.count = len(builder.cells)
         self.is_array = [spec[0] == "tensor" for spec in builder.cells]
@@ -106,7 +95,7 @@ class ReferenceProgram:
             return op.target if op.name == "jump" or not np.all(values[0]) else position + 1
         else:
             if op.name in _CONTROL:
-                made: Any = tuple(self.kernels[op.kernel.number](values))
+                made: Any = tuple(self.build.kernels[op.kernel.number](values))
             else:
                 made = INSTRUCTIONS[op.name](op, values)
             made = made if isinstance(made, tuple) else (made,)
