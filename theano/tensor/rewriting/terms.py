@@ -33,6 +33,12 @@ def is_elemwise(node: Any, *ops: Any) -> bool:
     return False
 
 
+def kind_of(v: Any) -> Any:
+    """The class of the scalar Op of the elementwise operation that computes `v`, None if none does."""
+    node = v.owner
+    return type(node.op.scalar_op) if node is not None and type(node.op) is Elemwise else None
+
+
 def is_made_by(v: Any, *classes: type) -> bool:
     """Whether an Op of one of these classes computes `v`.
 
@@ -235,8 +241,7 @@ def opened(v: Any, divisions: bool = True, most: int = 16, fits: Any = None) -> 
     todo, opens = [(v, True)], _OPENED if divisions else _OPENED[:3]
     while todo:
         v, above = todo.pop()
-        node = v.owner
-        kind = None if node is None or type(node.op) is not Elemwise else type(node.op.scalar_op)
+        node, kind = v.owner, kind_of(v)
         # The product of integers may have wrapped around.
         whole = kind not in opens or v.type.dtype not in T.float_dtypes or len(top) + len(bottom) >= most
         if whole or (fits is not None and not fits(v)):
