@@ -9,7 +9,7 @@ import numpy as np
 from theano.gof.rewriting.rules import Rewrite
 from theano.scalar import compound
 from theano.tensor import basic as T
-from theano.tensor.elemwise import DimShuffle, Elemwise, MaxOrMinusInfinity, Sum
+from theano.tensor.elemwise import DimShuffle, Elemwise, Sum
 from theano.tensor.rewriting.rules import Made, P, c, d, number, once, rest, rewrite, rule, x
 from theano.tensor.rewriting.terms import as_scalar_constant, is_elemwise, nodes_below, same_dtype, sum_of
 
@@ -54,27 +54,6 @@ local_log_of_opposites = rewrite(
     "canonicalize stabilize specialize",
     *[rule(P.log(before), P.log(half) + LOG_2, "floats") for before, half in _TWICE],
 )
-
-
-def largest(x: Any, axis: Any, keepdims: bool = False) -> Any:
-    """Return the maximum of `x`, minus infinity of nothing: that is the logarithm of a sum of no exponentials.
-
-    Parameters
-    ----------
-    x : TensorVariable
-        Floats.
-    axis : int, sequence of int or None
-        The reduced dimensions.
-    keepdims : bool, optional
-        Whether they stay, with length 1.
-
-    Examples
-    --------
-    >>> largest(T.constant([1.0, 3.0]), 0).eval(), largest(T.constant([]), 0).eval()
-    (array(3.), array(-inf))
-    """
-    top = MaxOrMinusInfinity(axis)(x)
-    return T.makeKeepDims(x, top, axis) if keepdims else top
 
 
 def _sum_of(v: Any) -> tuple[Any, tuple | None]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from theano.scalar import compound, explog
 from theano.tensor import basic as T
-from theano.tensor.elemwise import DimShuffle, Elemwise, Sum
+from theano.tensor.elemwise import DimShuffle, Elemwise, MaxOrMinusInfinity, Sum
 from theano.tensor.nnet.sigm import sigmoid, softplus
 from theano.tensor.nnet.softmax import Softmax, SoftmaxWithBias, logsoftmax_op, softmax_op
 from theano.tensor.rewriting.registry import rewrites
@@ -18,7 +18,6 @@ from theano.tensor.rewriting.stability import (
     LOG_2,
     _less_its_max,
     _sum_of,
-    largest,
     local_log_of_opposites,
     log_cosh,
     sum_of_opposites,
@@ -229,8 +228,8 @@ def _log_of_sum(node: Any, weighted: bool) -> Any:
         return None
     if _less_its_max(found[0]):
         return None
-    inside, _, shifted = shifted_along(found, total.inputs[0], total.op.axis)
-    new = finite(largest(inside, total.op.axis)) + T.log(shifted)
+    _, shift, shifted = shifted_along(found, total.inputs[0], total.op.axis)
+    new = shift + T.log(shifted)
     return new if order is None else new.dimshuffle(*order)
 
 
@@ -262,9 +261,11 @@ def shifted_along(found: Any, summed: Any, axes: Any, keepdims: bool = False) ->
     """The `x` of a weighted exponential where its weight is not 0, the maximum `m` along axes, and the sum with ``x - m``."""
     x, top, bottom = found
     inside = masked(x, top, bottom, summed)
-    shift = finite(largest(inside, axes, keepdims=True))
+    # Minus infinity of nothing: that is the logarithm of a sum of no exponentials.
+    most = MaxOrMinusInfinity(axes)(inside)
+    shift = finite(T.makeKeepDims(inside, most, axes))
     total = T.sum(quotient([*top, T.exp(inside - shift)], bottom, x.type.dtype), axis=axes, keepdims=keepdims)
-    return inside, shift, total
+    return inside, shift if keepdims else finite(most), total
 
 
 def shifted_sum(parts: list[Any], terms: list[Any]) -> tuple[list[Any], Any, Any]:
