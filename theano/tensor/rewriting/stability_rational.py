@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from math import gcd
+from math import gcd, lcm
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -182,18 +181,13 @@ class _Tree:
 
     def choose(self, divides: bool) -> bool:
         """Settle on the argument that the functions below the line have, or any; False if there is none."""
-        found = [_exponent(v.owner.inputs[0])[1] for v, below in self.leaves if below or not divides]
-        found = [x for x in found if x.type.dtype == self.dtype]
-        if not found:
+        found = [(v, below, *_exponent(v.owner.inputs[0])) for v, below in self.leaves]
+        self.x = next((x for _, below, _, x in found if (below or not divides) and x.type.dtype == self.dtype), None)
+        if self.x is None:
             return False
-        self.x = found[0]
-        factors = []
-        for v, _ in self.leaves:
-            k, x = _exponent(v.owner.inputs[0])
-            if x is self.x:
-                factors.append(abs(k * _KINDS[kind_of(v)][0]))
-        denominator = reduce(lambda a, b: a * b // gcd(a, b), (k.denominator for k in factors))
-        self.unit = _fraction(reduce(gcd, (int(k * denominator) for k in factors)), denominator)
+        factors = [k * _KINDS[kind_of(v)][0] for v, _, k, x in found if x is self.x]
+        denominator = lcm(*(k.denominator for k in factors))
+        self.unit = _fraction(gcd(*(int(k * denominator) for k in factors)), denominator)
         self.memory: dict[Any, Groups] = {}
         self.opaque: dict[int, Any] = {}
         return bool(self.unit)
@@ -319,7 +313,7 @@ class _Shape:
 
     def __init__(self, top: Polynomial, bottom: Polynomial, unit: Fraction):
         top, bottom = _lowest(top, bottom, 0)
-        step = reduce(gcd, [abs(n) for n in (*top, *bottom)], 0) or 1
+        step = gcd(*top, *bottom) or 1
         self.w = unit * step
         top = {n // step: c for n, c in top.items()}
         bottom = {n // step: c for n, c in bottom.items()}
@@ -434,11 +428,10 @@ def local_rational_function_of_exp(node: Any) -> Any:
             if fraction[0]
         ]
         terms = []
-        sums, divisions = len(shapes) - 1, 0
         # What stays as it is written counts as it did.
         whole = {i: _Tree(tree.opaque[i]) for key, _ in shapes for i, _ in key if _has_function(tree.opaque[i])}
-        sums += sum(part.sums for part in whole.values())
-        divisions += sum(part.divisions for part in whole.values())
+        sums = len(shapes) - 1 + sum(part.sums for part in whole.values())
+        divisions = sum(part.divisions for part in whole.values())
         for key, shape in shapes:
             divisions += any(n < 0 and i in whole for i, n in key)
             top, bottom = _with_powers(key, tree)
