@@ -159,9 +159,11 @@ def _near_functions(inputs: list[Any], depth: int = 3) -> list[Any]:
 def _are_of_one_factor(inputs: list[Any]) -> bool:
     """Whether each input is one factor, or one times a constant, at a glance: then none is another times something."""
     for v in inputs:
-        kind = kind_of(v)
-        if kind is _MUL and len(v.owner.inputs) == 2:
-            constant, v = v.owner.inputs
+        node = v.owner
+        # As `kind_of` says it: this is asked often.
+        kind = type(node.op.scalar_op) if node is not None and type(node.op) is Elemwise else None
+        if kind is _MUL and len(node.inputs) == 2:
+            constant, v = node.inputs
             if as_scalar_constant(constant) is None:
                 return False
             kind = kind_of(v)
