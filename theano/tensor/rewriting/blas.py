@@ -71,17 +71,13 @@ class _Term(NamedTuple):
 
     def factor(self, dtype: str) -> Any:
         """The factor as a 0-d variable of `dtype`; None if that would lose precision."""
-        result: Any = None
-        for s in self.scalars:
-            part = _as_scalar(s, dtype)
-            if part is None:
-                return None
-            result = part if result is None else result * part
-        if result is None:
-            return T.constant(np.asarray(self.number, dtype=dtype))
-        if self.number == -1:
-            return T.neg(result)
-        return result if self.number == 1 else T.constant(np.asarray(self.number, dtype=dtype)) * result
+        scalars, others = _split_scalars(self.scalars, dtype)
+        if others:
+            return None
+        number, product = T.constant(np.asarray(self.number, dtype=dtype)), product_of(scalars)
+        if product is None:
+            return number
+        return product if self.number == 1 else T.neg(product) if self.number == -1 else number * product
 
 
 def _product_of(v: Any, uses: int = 1) -> Any:
@@ -431,7 +427,7 @@ def local_dot22_to_ger_or_gemv(node: Any) -> Any:
         new = by_vector(y.T, x.dimshuffle(1), _length(node, y, 1)).dimshuffle("x", 0)
     else:
         return False
-    return exact_replacement(node, new, rebroadcast=True)
+    return exact_replacement(node, T.patternbroadcast(new, node.outputs[0].type.broadcastable))
 
 
 def _fresh(v: Any) -> Any:

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 from typing import Any
 
-from theano.gof.graph import Constant
 from theano.gof.rewriting.stages import optdb
 from theano.raise_op import Assert
-from theano.tensor import basic as T
 from theano.tensor.rewriting.rules import applies, called, replaces, rest, rewrite, rule, x, y, z
-from theano.tensor.rewriting.terms import as_scalar_constant
+from theano.tensor.rewriting.terms import scalarconsts_rest
 from theano.tensor.shapes import SpecifyShape
 
 _ASSERT = applies(Assert, "assert", Assert())
 
 
 def _holds(condition: Any) -> bool:
-    value = as_scalar_constant(condition)
-    if value is None and not isinstance(condition, Constant):
-        with contextlib.suppress(T.NotScalarConstantError):
-            value = T.get_scalar_constant_value(condition)
-    return bool(value)
+    values, _, _ = scalarconsts_rest([condition])
+    return bool(values and values[0])
 
 
 @replaces(_ASSERT(x, rest), "canonicalize specialize useless")

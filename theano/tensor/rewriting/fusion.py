@@ -19,7 +19,7 @@ from theano.gof.utils import MethodNotDefined
 from theano.scalar.composite import has_c_code
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
-from theano.tensor.rewriting.terms import is_elemwise
+from theano.tensor.rewriting.terms import exact_replacement, is_elemwise
 
 # A Composite of more operations than this does not run faster, and compilers need more than linear time for it.
 MAX_NODES = 64
@@ -213,23 +213,20 @@ def local_add_mul_fusion(node: Any) -> Any:
     if not isinstance(op, Elemwise) or not isinstance(op.scalar_op, (scal.Add, scal.Mul)) or getattr(op, "destroy_map", None):
         return False
     new_inputs: list[Any] = []
+    most = elemwise_max_input_fct(node) - len(node.inputs)
     for inp in node.inputs:
         inner = inp.owner
         is_fused = inner is not None and len(inp.clients) == 1 and inp.type == out.type and is_elemwise(inner, op)
-        room = elemwise_max_input_fct(node) - len(new_inputs) - len(node.inputs)
-        if is_fused and not getattr(inner.op, "destroy_map", None) and len(inner.inputs) < room:
+        if is_fused and not getattr(inner.op, "destroy_map", None) and len(inner.inputs) + len(new_inputs) < most:
             new_inputs.extend(inner.inputs)
         else:
             new_inputs.append(inp)
     if new_inputs == node.inputs:
         return False
-    new = op(*new_inputs)
-    if new.type != out.type:
-        return False
-    copy_stack_trace(out, new)
+    new = exact_replacement(node, op(*new_inputs))
     # What is there now may be fused once more.
-    further = local_add_mul_fusion.transform(new.owner) if new.owner is not None and hasattr(new.owner, "fgraph") else False
-    return further or [new]
+    further = bool(new) and hasattr(new[0].owner, "fgraph") and local_add_mul_fusion.transform(new[0].owner)
+    return further or new
 
 
 @dataclass(eq=False, repr=False)

@@ -182,9 +182,7 @@ class InplaceElemwiseOptimizer(Optimizer):
         return refused
 
     def print_summary(self, stream: Any = None, level: int = 0, depth: int = -1) -> None:
-        import sys
-
-        print(f"{' ' * level}{type(self).__name__} ({self.op})", file=stream or sys.stdout)
+        print(f"{' ' * level}{type(self).__name__} ({self.op})", file=stream)
 
 
 # Of each Op: what it is in place, by pattern and output dtypes.

@@ -21,6 +21,7 @@ from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise
 from theano.tensor.rewriting.registry import registrars
 from theano.tensor.rewriting.terms import (
+    MOST_FACTORS,
     as_scalar_constant,
     constant_like,
     constant_of,
@@ -508,8 +509,6 @@ def _sides(part: Any) -> tuple[list[Any], list[Any]]:
 
 
 _ABOVE, _BELOW = Rest("above"), Rest("below")
-#: Among more factors nothing is looked for.
-_MOST = 16
 
 
 def _may_fit(parts: Sequence[Any], factors: list[Any]) -> bool:
@@ -538,7 +537,7 @@ class _Factors(_Applied):
             # What is below the line is the last input, or a factor of that.
             ops = [op for p in self.below for op in p.seen_as]
             wants.append((1 if self.op is T.true_div else 0, frozenset([*ops, T.mul, T.sqr, T.neg, T.inv, T.true_div])))
-        return Form(1, _MOST, tuple(wants))
+        return Form(1, MOST_FACTORS, tuple(wants))
 
     def takes(self, inputs: Sequence[Any], found: Found, scope: Scope) -> Iterable[Found]:
         if self.op is T.mul:
@@ -549,7 +548,7 @@ class _Factors(_Applied):
                 return
             top, under = opened(inputs[0]) if self.op is T.true_div else ([], [])
             top, bottom = top + over, bottom + under
-        if len(top) + len(bottom) <= 2 * _MOST and _may_fit(self.above, top) and _may_fit(self.below, bottom):
+        if len(top) + len(bottom) <= 2 * MOST_FACTORS and _may_fit(self.above, top) and _may_fit(self.below, bottom):
             for known in in_any_order(self.below, 0, bottom, _BELOW, found, scope):
                 yield from in_any_order(self.above, 0, top, _ABOVE, known, scope)
 

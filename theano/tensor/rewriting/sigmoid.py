@@ -9,8 +9,9 @@ from theano.tensor.nnet.sigm import sigmoid
 from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.terms import (
     argument_of,
-    as_scalar_constant,
     factors_of,
+    is_elemwise,
+    is_number,
     product_of,
     replacement,
     same_expression,
@@ -20,17 +21,14 @@ from theano.tensor.rewriting.terms import (
 
 def _as_sigmoid(v: Any) -> tuple[Any, bool] | None:
     """``(x, negative)`` if `v` is ``sigmoid(x)`` or ``1 - sigmoid(-x)``, with ``-x`` if negative; else None."""
-    node = v.owner
-    if node is None or v.type.dtype not in T.float_dtypes:
+    if v.type.dtype not in T.float_dtypes:
         return None
-    if node.op == sigmoid:
-        return signed(node.inputs[0])
-    if node.op == T.sub and node.inputs[1].owner is not None and node.inputs[1].owner.op == sigmoid:
-        one = as_scalar_constant(node.inputs[0])
-        if one is not None and one == 1:
-            x, negative = signed(node.inputs[1].owner.inputs[0])
-            return x, not negative
-    return None
+    is_complement = is_elemwise(v.owner, T.sub) and is_number(v.owner.inputs[0], 1)
+    argument = argument_of(v.owner.inputs[1] if is_complement else v, sigmoid)
+    if argument is None:
+        return None
+    x, negative = signed(argument)
+    return x, negative != is_complement
 
 
 def _numerator(term: Any, sigmoids: list[tuple[int, tuple[Any, bool]]]) -> tuple[Any, int | None] | None:

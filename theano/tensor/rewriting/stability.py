@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from theano.gof.rewriting.rules import Rewrite
 from theano.scalar import compound
 from theano.tensor import basic as T
-from theano.tensor.elemwise import DimShuffle, Elemwise, MaxOrMinusInfinity, Sum
+from theano.tensor.elemwise import DimShuffle, Elemwise, Sum
 from theano.tensor.rewriting.rules import Made, P, c, d, number, once, rest, rewrite, rule, x
-from theano.tensor.rewriting.terms import argument_of, as_scalar_constant, is_elemwise, nodes_below, same_dtype, signed, sum_of
+from theano.tensor.rewriting.terms import as_scalar_constant, is_elemwise, nodes_below, same_dtype, sum_of
 
 log_cosh = Elemwise(compound.log_cosh, name="log_cosh")
 
@@ -39,60 +40,20 @@ local_log1p = rewrite(
 )
 
 
-def of_opposites(v: Any, op: Any) -> Any:
-    """Return `x` if `v` is ``op(exp(x), exp(-x))``, else None.
-
-    Parameters
-    ----------
-    v : TensorVariable
-        Any tensor.
-    op : Elemwise
-        Of two inputs.
-
-    Examples
-    --------
-    >>> x = T.dscalar("x")
-    >>> of_opposites(T.exp(x) + T.exp(-x), T.add), of_opposites(T.exp(x) - T.exp(-x), T.add)
-    (x, None)
-    """
-    inner = v.owner
-    if inner is None or inner.op != op or len(inner.inputs) != 2 or not v.type.dtype.startswith("float"):
-        return None
-    x, y = (argument_of(i, T.exp) for i in inner.inputs)
-    if x is None or y is None or x.type.dtype != v.type.dtype or y.type.dtype != v.type.dtype:
-        return None
-    (a, negative), (b, other_negative) = signed(x), signed(y)
-    return x if a is b and negative != other_negative else None
+#: What is twice a hyperbolic function, and that.
+_TWICE = [
+    (P.add(P.exp(x), P.exp(-x)), P.cosh(x)),
+    (P.sub(P.exp(x), P.exp(-x)), P.sinh(x)),
+    (P.sub(P.exp(-x), P.exp(x)), P.sinh(-x)),
+]
+sum_of_opposites = Rewrite("sum_of_opposites", [rule(before, 2 * half, "floats") for before, half in _TWICE])
 
 
 local_log_of_opposites = rewrite(
     "local_log_of_opposites",
     "canonicalize stabilize specialize",
-    rule(P.log(P.add(P.exp(x), P.exp(-x))), P.log(P.cosh(x)) + LOG_2, "floats"),
-    rule(P.log(P.sub(P.exp(x), P.exp(-x))), P.log(P.sinh(x)) + LOG_2, "floats"),
-    rule(P.log(P.sub(P.exp(-x), P.exp(x))), P.log(P.sinh(-x)) + LOG_2, "floats"),
+    *[rule(P.log(before), P.log(half) + LOG_2, "floats") for before, half in _TWICE],
 )
-
-
-def largest(x: Any, axis: Any, keepdims: bool = False) -> Any:
-    """Return the maximum of `x`, minus infinity of nothing: that is the logarithm of a sum of no exponentials.
-
-    Parameters
-    ----------
-    x : TensorVariable
-        Floats.
-    axis : int, sequence of int or None
-        The reduced dimensions.
-    keepdims : bool, optional
-        Whether they stay, with length 1.
-
-    Examples
-    --------
-    >>> largest(T.constant([1.0, 3.0]), 0).eval(), largest(T.constant([]), 0).eval()
-    (array(3.), array(-inf))
-    """
-    top = MaxOrMinusInfinity(axis)(x)
-    return T.makeKeepDims(x, top, axis) if keepdims else top
 
 
 def _sum_of(v: Any) -> tuple[Any, tuple | None]:

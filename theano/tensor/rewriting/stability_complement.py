@@ -21,6 +21,7 @@ from theano.tensor.rewriting.terms import (
     as_scalar_constant,
     compared,
     is_elemwise,
+    kind_of,
     opened,
     quotient,
     replacement,
@@ -158,23 +159,15 @@ def _near_functions(inputs: list[Any], depth: int = 3) -> list[Any]:
 def _are_of_one_factor(inputs: list[Any]) -> bool:
     """Whether each input is one factor, or one times a constant, at a glance: then none is another times something."""
     for v in inputs:
-        if v.owner is None:
-            if isinstance(v, Constant):
-                return False
-            continue
-        if type(v.owner.op) is not Elemwise:
-            if as_scalar_constant(v) is not None:
-                return False
-            continue
-        kind = type(v.owner.op.scalar_op)
-        if kind is _MUL and len(v.owner.inputs) == 2:
-            constant, factor = v.owner.inputs
+        node = v.owner
+        # As `kind_of` says it: this is asked often.
+        kind = type(node.op.scalar_op) if node is not None and type(node.op) is Elemwise else None
+        if kind is _MUL and len(node.inputs) == 2:
+            constant, v = node.inputs
             if as_scalar_constant(constant) is None:
                 return False
-            kind = None if factor.owner is None or type(factor.owner.op) is not Elemwise else type(factor.owner.op.scalar_op)
-            if kind is None and as_scalar_constant(factor) is not None:
-                return False
-        if kind in _PRODUCT_CLASSES:
+            kind = kind_of(v)
+        if kind in _PRODUCT_CLASSES or (kind is None and as_scalar_constant(v) is not None):
             return False
     return True
 

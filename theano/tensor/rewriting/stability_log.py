@@ -9,12 +9,19 @@ import numpy as np
 
 from theano.scalar import compound, explog
 from theano.tensor import basic as T
-from theano.tensor.elemwise import DimShuffle, Elemwise, Sum
+from theano.tensor.elemwise import DimShuffle, Elemwise, MaxOrMinusInfinity, Sum
 from theano.tensor.nnet.sigm import sigmoid, softplus
 from theano.tensor.nnet.softmax import Softmax, SoftmaxWithBias, logsoftmax_op, softmax_op
 from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import P, applies, c, once, rewrite, rule, x, y
-from theano.tensor.rewriting.stability import LOG_2, _less_its_max, _sum_of, largest, log_cosh, of_opposites
+from theano.tensor.rewriting.stability import (
+    LOG_2,
+    _less_its_max,
+    _sum_of,
+    local_log_of_opposites,
+    log_cosh,
+    sum_of_opposites,
+)
 from theano.tensor.rewriting.terms import (
     argument_of,
     as_scalar_constant,
@@ -133,11 +140,10 @@ def local_log_of_product(node: Any) -> Any:
     rest: list[list[Any]] = [[], []]
     for side, factors in enumerate((top, bottom)):
         for f in factors:
-            for op, function in ((T.add, T.cosh), (T.sub, T.sinh)):
-                x = of_opposites(f, op)
-                if x is not None:
-                    rest[side].append(T.constant(np.asarray(2, dtype=dtype)))
-                    f = function(x)
+            twice = f.owner is not None and sum_of_opposites.transform(f.owner)
+            if twice:
+                two, f = twice[0].owner.inputs
+                rest[side].append(two)
             (parts if f.type.dtype == dtype and _has_stable_log(f) else rest)[side].append(f)
     if not parts[0] and not parts[1]:
         return False
@@ -194,7 +200,7 @@ def local_log_add(node: Any) -> Any:
     terms = [argument_of(i, T.exp) for i in _terms(node.inputs[0])]
     if not terms or None in terms or node.outputs[0].type.dtype.startswith("complex"):
         return False
-    if of_opposites(node.inputs[0], T.add) is not None:
+    if local_log_of_opposites.transform(node):
         return False
     # The exponentials of integers are floats; so must be what takes their place.
     terms = [same_dtype(t, node.outputs[0]) for t in terms]
@@ -222,8 +228,8 @@ def _log_of_sum(node: Any, weighted: bool) -> Any:
         return None
     if _less_its_max(found[0]):
         return None
-    inside, _, shifted = shifted_along(found, total.inputs[0], total.op.axis)
-    new = finite(largest(inside, total.op.axis)) + T.log(shifted)
+    _, shift, shifted = shifted_along(found, total.inputs[0], total.op.axis)
+    new = shift + T.log(shifted)
     return new if order is None else new.dimshuffle(*order)
 
 
@@ -255,9 +261,11 @@ def shifted_along(found: Any, summed: Any, axes: Any, keepdims: bool = False) ->
     """The `x` of a weighted exponential where its weight is not 0, the maximum `m` along axes, and the sum with ``x - m``."""
     x, top, bottom = found
     inside = masked(x, top, bottom, summed)
-    shift = finite(largest(inside, axes, keepdims=True))
+    # Minus infinity of nothing: that is the logarithm of a sum of no exponentials.
+    most = MaxOrMinusInfinity(axes)(inside)
+    shift = finite(T.makeKeepDims(inside, most, axes))
     total = T.sum(quotient([*top, T.exp(inside - shift)], bottom, x.type.dtype), axis=axes, keepdims=keepdims)
-    return inside, shift, total
+    return inside, shift if keepdims else finite(most), total
 
 
 def shifted_sum(parts: list[Any], terms: list[Any]) -> tuple[list[Any], Any, Any]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from math import gcd
+from math import gcd, lcm
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -15,7 +14,17 @@ from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.stability import log_cosh
 from theano.tensor.rewriting.stability_complement import sigmoid_slope
 from theano.tensor.rewriting.stability_log import log_1_minus_tanh
-from theano.tensor.rewriting.terms import as_scalar_constant, is_elemwise, product_of, repeated_constant, replacement, scaled
+from theano.tensor.rewriting.terms import (
+    as_scalar_constant,
+    is_elemwise,
+    kind_of,
+    product_of,
+    quotient,
+    repeated_constant,
+    replacement,
+    scaled,
+    sum_of,
+)
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -58,11 +67,6 @@ class _TooMuch(Exception):
     """What was to be taken apart is too big or no rational function."""
 
 
-def _kind(v: Any) -> Any:
-    node = v.owner
-    return type(node.op.scalar_op) if node is not None and type(node.op) is Elemwise else None
-
-
 def _plus(a: Polynomial, b: Polynomial) -> Polynomial:
     total = dict(a)
     for n, c in b.items():
@@ -100,7 +104,7 @@ def _common(a: Polynomial, b: Polynomial) -> Polynomial:
 
 def _exponent(u: Any, depth: int = 8) -> tuple[Fraction, Any]:
     """``(k, x)`` with ``u == k * x``, k of few digits."""
-    kind = _kind(u) if depth > 0 else None
+    kind = kind_of(u) if depth > 0 else None
     inputs = u.owner.inputs if kind is not None else ()
     if kind is _NEG:
         k, x = _exponent(inputs[0], depth - 1)
@@ -126,7 +130,7 @@ def _has_function(v: Any) -> bool:
     todo, seen = [v], 0
     while todo and seen < _NODES:
         node, seen = todo.pop().owner, seen + 1
-        # As `_kind` says it: this is asked often.
+        # As `kind_of` says it: this is asked often.
         kind = type(node.op.scalar_op) if node is not None and type(node.op) is Elemwise else None
         if kind in _KINDS:
             return True
@@ -151,7 +155,7 @@ class _Tree:
         todo = [(root, False)]
         while todo:
             v, below = todo.pop()
-            kind = _kind(v)
+            kind = kind_of(v)
             if v.type.dtype != self.dtype or as_scalar_constant(v) is not None:
                 continue
             if kind in _KINDS:
@@ -177,18 +181,13 @@ class _Tree:
 
     def choose(self, divides: bool) -> bool:
         """Settle on the argument that the functions below the line have, or any; False if there is none."""
-        found = [_exponent(v.owner.inputs[0])[1] for v, below in self.leaves if below or not divides]
-        found = [x for x in found if x.type.dtype == self.dtype]
-        if not found:
+        found = [(v, below, *_exponent(v.owner.inputs[0])) for v, below in self.leaves]
+        self.x = next((x for _, below, _, x in found if (below or not divides) and x.type.dtype == self.dtype), None)
+        if self.x is None:
             return False
-        self.x = found[0]
-        factors = []
-        for v, _ in self.leaves:
-            k, x = _exponent(v.owner.inputs[0])
-            if x is self.x:
-                factors.append(abs(k * _KINDS[_kind(v)][0]))
-        denominator = reduce(lambda a, b: a * b // gcd(a, b), (k.denominator for k in factors))
-        self.unit = _fraction(reduce(gcd, (int(k * denominator) for k in factors)), denominator)
+        factors = [k * _KINDS[kind_of(v)][0] for v, _, k, x in found if x is self.x]
+        denominator = lcm(*(k.denominator for k in factors))
+        self.unit = _fraction(gcd(*(int(k * denominator) for k in factors)), denominator)
         self.memory: dict[Any, Groups] = {}
         self.opaque: dict[int, Any] = {}
         return bool(self.unit)
@@ -205,7 +204,7 @@ class _Tree:
                 raise _TooMuch
             c = _fraction(float(constant))
             return {frozenset(): ({0: c} if c else {}, _ONE)}
-        kind = _kind(v) if v.type.dtype == self.dtype else None
+        kind = kind_of(v) if v.type.dtype == self.dtype else None
         if kind in _KINDS:
             known = self._function(kind, v.owner.inputs[0])
             if known is not None:
@@ -314,7 +313,7 @@ class _Shape:
 
     def __init__(self, top: Polynomial, bottom: Polynomial, unit: Fraction):
         top, bottom = _lowest(top, bottom, 0)
-        step = reduce(gcd, [abs(n) for n in (*top, *bottom)], 0) or 1
+        step = gcd(*top, *bottom) or 1
         self.w = unit * step
         top = {n // step: c for n, c in top.items()}
         bottom = {n // step: c for n, c in bottom.items()}
@@ -373,14 +372,13 @@ class _Shape:
 
 
 def _with_powers(key: frozenset, tree: _Tree) -> tuple[list[Any], list[Any]]:
-    """The other factors of a group above and below the line, which are computed in the dtype of all."""
-    top: list[Any] = []
-    bottom: list[Any] = []
-    for i, n in key:
-        (top if n > 0 else bottom).extend([T.cast(tree.opaque[i], tree.dtype)] * abs(n))
-    order = {i: k for k, i in enumerate(tree.opaque)}
-    by_place = lambda v: order.get(id(v), len(order))  # noqa: E731
-    return sorted(top, key=by_place), sorted(bottom, key=by_place)
+    """The other factors of a group above and below the line, by their places; those of other dtypes are last."""
+    sides: tuple[list[Any], list[Any]] = ([], [])
+    powers = dict(key)
+    for i, v in sorted(tree.opaque.items(), key=lambda item: item[1].type.dtype != tree.dtype):
+        n = powers.get(i, 0)
+        sides[n < 0].extend([v] * abs(n))
+    return sides
 
 
 def _is_of_functions(node: Any) -> bool:
@@ -417,7 +415,7 @@ def local_rational_function_of_exp(node: Any) -> Any:
     root = node.outputs[0]
     # A part of a larger expression is looked at with that as a whole.
     users = [client for client, _ in root.clients if client != "output"]
-    if root.type.dtype not in T.float_dtypes or any(_kind(user.outputs[0]) in _ARITHMETIC for user in users):
+    if root.type.dtype not in T.float_dtypes or any(kind_of(user.outputs[0]) in _ARITHMETIC for user in users):
         return False
     tree = _worth(root)
     if tree is None:
@@ -430,28 +428,23 @@ def local_rational_function_of_exp(node: Any) -> Any:
             if fraction[0]
         ]
         terms = []
-        sums, divisions = len(shapes) - 1, 0
         # What stays as it is written counts as it did.
         whole = {i: _Tree(tree.opaque[i]) for key, _ in shapes for i, _ in key if _has_function(tree.opaque[i])}
-        sums += sum(part.sums for part in whole.values())
-        divisions += sum(part.divisions for part in whole.values())
+        sums = len(shapes) - 1 + sum(part.sums for part in whole.values())
+        divisions = sum(part.divisions for part in whole.values())
         for key, shape in shapes:
             divisions += any(n < 0 and i in whole for i, n in key)
             top, bottom = _with_powers(key, tree)
             c, above, below = shape.built(tree.x, tree.dtype)
             sums += shape.d > 0
             divisions += bool(below)
-            numbers = [np.asarray(c, dtype=tree.dtype)] if c != 1 or not (top or above) else []
-            above_line, below_line = product_of([*numbers, *top, *above]), product_of([*bottom, *below])
-            above_line = T.as_tensor_variable(above_line)
-            terms.append(above_line if below_line is None else T.true_div(above_line, below_line))
+            numbers = [np.asarray(c, dtype=tree.dtype)] if c != 1 else []
+            terms.append(quotient([*numbers, *top, *above], [*bottom, *below], tree.dtype))
     except _TooMuch:
         return False
     if (divisions, sums) >= (tree.divisions, tree.sums) if divides else len(shapes) > 1 or sums >= tree.sums:
         return False
-    if not terms:
-        return replacement(node, np.asarray(0, dtype=tree.dtype))
-    return replacement(node, T.add(*terms) if len(terms) > 1 else terms[0])
+    return replacement(node, sum_of(terms) if terms else np.asarray(0, dtype=tree.dtype))
 
 
 @rewrites([T.log, T.log1p], "stabilize specialize", among_inputs=[*_OPERATIONS, sigmoid_slope], needs=list(_FUNCTIONS))
@@ -496,10 +489,7 @@ def local_log_of_rational_function_of_exp(node: Any) -> Any:
     elif not top and not bottom and c > 1 and float(c) * (p**p * q**q / (p + q) ** (p + q)) > 0.9:
         return False
     number = [np.asarray(float(c), dtype=dtype)] if c != 1 else []
-    rest = product_of([*number, *top])
-    if bottom:
-        rest = T.true_div(np.asarray(1, dtype=dtype) if rest is None else rest, product_of(bottom))
-    new = None if rest is None else T.log(T.as_tensor_variable(rest))
+    new = T.log(quotient([*number, *top], bottom, dtype)) if number or top or bottom else None
     if part is not None:
         new = part if new is None else T.add(new, part)
     for many, sign in ((p, -1), (q, 1)):

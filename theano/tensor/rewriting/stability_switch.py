@@ -12,6 +12,7 @@ from theano.tensor.rewriting.rules import P, rewrite, rule, x, y, z
 from theano.tensor.rewriting.stability_log import _has_stable_log
 from theano.tensor.rewriting.terms import (
     as_scalar_constant,
+    compared,
     factors_of,
     fraction,
     is_elemwise,
@@ -104,13 +105,7 @@ def _without_common(branch: Any, side: int, others: list[Any]) -> tuple[list[Any
     above, below = opened(branch)
     if side < 0:
         above, below = below, above
-    left, used = [], set()
-    for f in below:
-        i = next((i for i, g in enumerate(others) if i not in used and same_expression(f, g)), None)
-        if i is None:
-            left.append(f)
-        else:
-            used.add(i)
+    left, unused, _ = compared(below, enumerate(others), lambda f, other: same_expression(f, other[1]))
     if side < 0 and any(as_scalar_constant(f) is None for f in left):
         return None
-    return above, left, frozenset(used)
+    return above, left, frozenset(range(len(others))).difference(i for i, _ in unused)

@@ -28,6 +28,7 @@ from theano.tensor.rewriting.terms import (
     lengths_of,
     same_dimension,
     same_dtype,
+    scalarconsts_rest,
 )
 from theano.tensor.subtensor import (
     AdvancedIncSubtensor,
@@ -472,11 +473,8 @@ def local_setsubtensor_of_constants(out: Any, x: Any, y: Any) -> Any:
     """``set_subtensor(x[i], x[i]) -> x`` in value: `x` and what is written are the same constant everywhere"""
     if not out.owner.op.set_instead_of_inc:
         return None
-    try:
-        old, new = (T.get_scalar_constant_value(v, elemwise=False) for v in (x, y))
-    except T.NotScalarConstantError:
-        return None
-    return x if old == new else None
+    values, _, others = scalarconsts_rest([x, y], elemwise=False)
+    return x if not others and values[0] == values[1] else None
 
 
 @replaces(

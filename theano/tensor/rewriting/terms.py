@@ -33,6 +33,12 @@ def is_elemwise(node: Any, *ops: Any) -> bool:
     return False
 
 
+def kind_of(v: Any) -> Any:
+    """The class of the scalar Op of the elementwise operation that computes `v`, None if none does."""
+    node = v.owner
+    return type(node.op.scalar_op) if node is not None and type(node.op) is Elemwise else None
+
+
 def is_made_by(v: Any, *classes: type) -> bool:
     """Whether an Op of one of these classes computes `v`.
 
@@ -216,7 +222,11 @@ def fraction(v: Any) -> tuple[list[Any], list[Any]]:
 _MUL, _SQR, _NEG, *_ = _OPENED = [type(op.scalar_op) for op in (T.mul, T.sqr, T.neg, T.inv, T.true_div)]
 
 
-def opened(v: Any, divisions: bool = True, most: int = 16, fits: Any = None) -> tuple[list[Any], list[Any]]:
+#: From so many factors on the rest of a product stays as it is, and among more nothing is looked for.
+MOST_FACTORS = 16
+
+
+def opened(v: Any, divisions: bool = True, fits: Any = None) -> tuple[list[Any], list[Any]]:
     """The factors of `v` above and below the line, also those of its factors, which other expressions may use too.
 
     Parameters
@@ -225,8 +235,6 @@ def opened(v: Any, divisions: bool = True, most: int = 16, fits: Any = None) -> 
         What is taken apart: products, squares, negatives and quotients.
     divisions : bool, optional
         Whether quotients are, too.
-    most : int, optional
-        From so many factors on the rest stays as it is.
     fits : callable, optional
         Says of a variable that would be taken apart whether it is.
     """
@@ -235,10 +243,9 @@ def opened(v: Any, divisions: bool = True, most: int = 16, fits: Any = None) -> 
     todo, opens = [(v, True)], _OPENED if divisions else _OPENED[:3]
     while todo:
         v, above = todo.pop()
-        node = v.owner
-        kind = None if node is None or type(node.op) is not Elemwise else type(node.op.scalar_op)
+        node, kind = v.owner, kind_of(v)
         # The product of integers may have wrapped around.
-        whole = kind not in opens or v.type.dtype not in T.float_dtypes or len(top) + len(bottom) >= most
+        whole = kind not in opens or v.type.dtype not in T.float_dtypes or len(top) + len(bottom) >= MOST_FACTORS
         if whole or (fits is not None and not fits(v)):
             (top if above else bottom).append(v)
         elif kind is _NEG:
@@ -507,8 +514,8 @@ def same_dtype(new: Any, old: Any) -> Any:
     return T.cast(new, old.type.dtype)
 
 
-def replacement(node: Any, new: Any, shape_from: Any = None, index: int = 0) -> Any:
-    """Return what a local optimizer returns to put `new` in the place of an output of `node`; False if that is impossible.
+def replacement(node: Any, new: Any, shape_from: Any = None) -> Any:
+    """Return what a local optimizer returns to put `new` in the place of the output of `node`; False if that is impossible.
 
     Parameters
     ----------
@@ -518,8 +525,6 @@ def replacement(node: Any, new: Any, shape_from: Any = None, index: int = 0) -> 
         It is cast to the dtype of the output, and where it is narrower filled to the shape of an elementwise result.
     shape_from : Variable, optional
         What has that shape, by default the inputs of `node`.
-    index : int
-        Which output.
 
     Examples
     --------
@@ -527,22 +532,20 @@ def replacement(node: Any, new: Any, shape_from: Any = None, index: int = 0) -> 
     >>> replacement((x * 0).owner, T.constant(0))[0].eval({x: [1.0, 2.0]})
     array([0., 0.])
     """
-    out = node.outputs[index]
+    out = node.outputs[0]
     new = T.cast(new, out.type.dtype)
     if new.type.broadcastable != out.type.broadcastable and (shape_from is not None or isinstance(node.op, Elemwise)):
         new = fill_chain(new, node.inputs if shape_from is None else shape_from)[0]
-    return exact_replacement(node, new, index=index)
+    return exact_replacement(node, new)
 
 
-def exact_replacement(node: Any, new: Any, *also: Any, index: int = 0, rebroadcast: bool = False) -> Any:
+def exact_replacement(node: Any, new: Any, index: int = 0) -> Any:
     """Return what a local optimizer returns to put `new`, of the same type, in the place of an output of `node`, else False.
 
     Parameters
     ----------
-    also : sequence of Variable
-        Variables, besides the output, from which `new` comes: it has their stack traces.
-    rebroadcast : bool
-        Whether `new` may be known to be broadcastable elsewhere than the output.
+    index : int
+        Which output.
 
     Examples
     --------
@@ -551,12 +554,10 @@ def exact_replacement(node: Any, new: Any, *also: Any, index: int = 0, rebroadca
     ([x], False)
     """
     out = node.outputs[index]
-    if rebroadcast and new.type != out.type and (new.type.ndim, new.type.dtype) == (out.type.ndim, out.type.dtype):
-        new = T.patternbroadcast(new, out.type.broadcastable)
     if new.type != out.type:
         return False
     if new.owner is not None or isinstance(new, Constant):
-        copy_stack_trace([out, *also], new)
+        copy_stack_trace(out, new)
     return [new]
 
 

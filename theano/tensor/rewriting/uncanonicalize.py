@@ -6,6 +6,7 @@ from typing import Any
 
 from theano.tensor import basic as T
 from theano.tensor.rewriting.algebra import local_max_to_min  # noqa: F401
+from theano.tensor.rewriting.canonizer import _strip
 from theano.tensor.rewriting.elemwise import _DIMSHUFFLE
 from theano.tensor.rewriting.fill import _ALLOC
 from theano.tensor.rewriting.layout import _RESHAPE_OF_DIMSHUFFLE
@@ -13,18 +14,11 @@ from theano.tensor.rewriting.reduction import local_max_and_argmax  # noqa: F401
 from theano.tensor.rewriting.rules import Made, called, replaces, rest, rewrite, rule, x
 from theano.tensor.rewriting.subtensor import _SUBTENSOR, _all_entries, _taken
 
-
-def _adds_on_the_left(v: Any) -> bool:
-    """Whether a DimShuffle adds dimensions on the left, and does nothing else."""
-    order, ndim = v.owner.op.new_order, v.owner.inputs[0].type.ndim
-    return tuple(order) == ("x",) * (len(order) - ndim) + tuple(range(ndim))
-
-
 _LEFT = "dimensions are added on the left only"
 local_alloc_dimshuffle = rewrite(
     "local_alloc_dimshuffle",
     "uncanonicalize",
-    rule(_ALLOC(called("y", _DIMSHUFFLE(x)), rest), _ALLOC(x, rest), where=(_LEFT, lambda y: _adds_on_the_left(y))),
+    rule(_ALLOC(called("y", _DIMSHUFFLE(x)), rest), _ALLOC(x, rest), where=(_LEFT, lambda y: _strip(y) is not y)),
 )
 
 
@@ -37,7 +31,7 @@ local_dimshuffle_alloc = rewrite(
     rule(
         _DIMSHUFFLE(_ALLOC(x, rest)),
         Made("alloc(x, 1, ...)", lambda out, x, rest: T.alloc(x, *[1] * (out.type.ndim - len(rest)), *rest)),
-        where=(_LEFT, lambda out: _adds_on_the_left(out)),
+        where=(_LEFT, lambda out: _strip(out) is not out),
     ),
 )
 
