@@ -25,9 +25,8 @@ def run_ranks(program, ranks=2, *args, cwd=None, flags="", timeout=120, check=Tr
     """Run a program, a text or a path, on so many ranks; what it prints comes back, and it must not fail."""
     text = str(program) if isinstance(program, Path) else None
     command = [*launcher(), "-n", str(ranks), sys.executable, *([text] if text else ["-c", textwrap.dedent(program)])]
-    # The launcher mixes what ranks write: a line is written at once, which it is not where nothing is buffered.
-    env = {**os.environ, "PYTHONUNBUFFERED": "", "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
-           "OMP_NUM_THREADS": "1", "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p), "OMP_NUM_THREADS": "1",
+           "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     env["THEANO_FLAGS"] = ",".join(f for f in (env.get("THEANO_FLAGS"), flags) if f)
     done = subprocess.run(
         [*command, *map(str, args)], env=env, cwd=cwd, capture_output=True, text=True, timeout=timeout, check=False
