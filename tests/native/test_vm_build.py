@@ -19,7 +19,7 @@ PROGRAM = """
     sys.modules["theano.native._runtime"] = None  # as in an installation without it
     vars(theano.native).pop("_runtime", None)
     from theano.native import runtime_build
-    runtime_build.load_runtime.cache_clear()
+    runtime_build._load_once.cache_clear()
     runtime_build.FLAGS = tuple("-O0" if f == "-O3" else f for f in runtime_build.FLAGS)
     runtime_build._import = lambda: None
     warnings.simplefilter("error")

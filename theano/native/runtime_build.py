@@ -10,21 +10,28 @@ import warnings
 from types import ModuleType
 
 from theano.native.memory_limit import memory_limit
-from theano.process import temporary_directory
+from theano.process import new_lock, temporary_directory
 
 NAME = "theano.native._runtime"
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "target", "cpu", "runtime")
 # Functions begin at cache lines: how fast one is does not depend on what stands before it.
 FLAGS = ("-std=gnu11", "-O3", "-fno-math-errno", "-falign-functions=64", "-fvisibility=hidden", "-fPIC", "-shared", "-pthread")
 
+_lock = new_lock()
 
-@functools.cache
+
 def load_runtime() -> ModuleType | None:
     """Return the extension module `theano.native._runtime`, or None if there is none and none can be built.
 
     The module that was installed with the package is taken first. Otherwise the C files beside this one are compiled, with
     the compiler that compiles kernels, to a file in `config.compiledir` that later processes load.
     """
+    with _lock:
+        return _load_once()
+
+
+@functools.cache
+def _load_once() -> ModuleType | None:
     runtime = _import() or build_runtime()
     memory = memory_limit()
     if runtime is not None and memory is not None:

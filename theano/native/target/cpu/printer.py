@@ -203,10 +203,16 @@ class _Printer:
             table["rows"] = "@r"
         self._line(f'TK_TABLE(@, "{codes}", {", ".join(table.values())})')
         headers = ["tk_core.h", *[header for header, section in SECTIONS.items() if not self.calls.isdisjoint(section)]]
-        text = "\n".join(self.out) + "\n"
-        if "complex" in text:
+        if any("complex" in d for d in self._dtypes()):
             headers.append("tk_complex.h")
+        text = "\n".join(self.out) + "\n"
         return Printed(text, tuple(headers), cost, self.functions)
+
+    def _dtypes(self) -> set[str]:
+        found = {op.dtype for op in (*self.kernel.inputs, *self.kernel.outputs)}
+        for stage in self.stages:
+            found |= {d for s in (*stage.body, *stage.row) for d in s.dtypes} | {r.acc_dtype for r in stage.reduces}
+        return found
 
     def _line(self, text: str) -> None:
         self.out.append(text)
