@@ -270,7 +270,6 @@ TARGET static int NAME(compute)(const Job *j, npy_intp group, npy_intp row, npy_
     }
     T tile[MR * NR] __attribute__((aligned(64)));
     npy_intp before = 0;
-    const npy_intp step = c->top_strides[4];
     for (npy_intp s = 0; s < j->slabs; s++) {
         const ThnSlab slab = slab_of(j, s);
         const npy_intp k_end = slab.channels * slab.taps, channels = j->open ? slab.channels : 1, taps = k_end / channels;
@@ -293,7 +292,7 @@ TARGET static int NAME(compute)(const Job *j, npy_intp group, npy_intp row, npy_
             }
             const NAME(Piece) *places = b.cut.tops.all + b.top_of[p];
             const npy_intp nplaces = b.top_of[p + 1] - b.top_of[p];
-            const int even = nplaces == 1 && places->n == nv * LANES && step == (npy_intp)sizeof(T);
+            const int even = nplaces == 1 && places->n == nv * LANES && c->top_strides[4] == (npy_intp)sizeof(T);
             for (npy_intp r = row; r < row + rows; r += MR) {
                 const int m = (int)(c->filters - r < MR ? c->filters - r : MR);
                 const NAME(Tile) run = NAME(tiles)[j->open][TILE_OF(m)][nv - 1];
@@ -302,13 +301,6 @@ TARGET static int NAME(compute)(const Job *j, npy_intp group, npy_intp row, npy_
                 char *to = straight ? (char *)places->first + r * c->top_strides[1] : (char *)tile;
                 const npy_intp to_step = straight ? c->top_strides[1] : nv * LANES * (npy_intp)sizeof(T);
                 const int add = straight && s > 0;
-                for (npy_intp q = 0; q < nplaces && !straight; q++) {
-                    for (int i = 0; i < m; i++) {
-                        const char *to = (const char *)places[q].first + (r + i) * c->top_strides[1];
-                        __builtin_prefetch(to, 1);
-                        __builtin_prefetch(to + places[q].n * step - 1, 1);
-                    }
-                }
                 run(channels, b.patch.channel, taps, b.offsets, a, from, to, to_step, add);
                 if (!straight) {
                     NAME(put)(c, tile, nv * LANES, m, places, nplaces, r, s > 0);
