@@ -47,11 +47,15 @@ typedef struct {
 typedef void (*Loop)(const Row *s, const char *plane, char *other, void *numbers, npy_intp first, npy_intp last);
 
 typedef struct {
+    Loop strips[2][2];        /* by stride; several rows at a time, one */
+    Loop spread[2];           /* whether the first position of a row meets odd taps */
+    Loop dots[2][3];          /* by stride; one row at a time, two, four */
+    Loop narrow;
+} Loops;
+
+typedef struct {
     int lanes;
-    Loop strips[4][2];        /* by taps and stride; several rows at a time, one */
-    Loop spread[2][2];        /* by taps; whether the first position of a row meets odd taps */
-    Loop dots[4][3];          /* one row at a time, two, four */
-    Loop narrow[2];           /* by taps */
+    Loops of[2];              /* 3 taps, 5 */
     Loop narrow_dots;         /* of 3 taps */
     void (*gather_sums)(int taps, void *partial, double *sums);
 } Kernels;
@@ -81,7 +85,8 @@ static const Kernels *kernels(int typenum)
 typedef struct {
     const ThnConv *c;
     const Kernels *k;
-    int taps, stride, which, spread;
+    const Loops *loops;
+    int taps, stride, spread;
     int rows;                      /* made at a time */
     /* Planes read and made; for gradients of filters those of images and top. */
     const char *in;
@@ -173,8 +178,8 @@ static int cut_row(Job *j)
 
 static void sums(const Job *j, const char *from, char *to, char *weights, npy_intp first, npy_intp last)
 {
-    const Loop make = j->narrow ? j->k->narrow[j->taps == 5]
-                      : j->spread ? j->k->spread[j->taps == 5][j->low[1] & 1] : j->k->strips[j->which][last - first < j->rows];
+    const Loop make = j->narrow ? j->loops->narrow
+                      : j->spread ? j->loops->spread[j->low[1] & 1] : j->loops->strips[j->stride - 1][last - first < j->rows];
     make(&j->row, from, to, weights, first, last);
 }
 
@@ -230,7 +235,7 @@ static void add_plane(const Job *j, const char *from, char *with, Filter *s)
     }
     for (npy_intp y = 0; y < all;) {
         const npy_intp left = thn_least(all - y, most), some = left < rows ? 1 + (left > 1) : rows, n = left / some * some;
-        j->k->dots[j->which][some / 2](&j->row, from, with, s->partial, y, y + n);
+        j->loops->dots[j->stride - 1][some / 2](&j->row, from, with, s->partial, y, y + n);
         y += n;
         added(j, s, n * each);
     }
@@ -273,7 +278,7 @@ static void describe(Job *j, const ThnConv *c)
     const npy_intp *from = spread ? c->top_strides : c->image_strides, *to = spread ? c->image_strides : c->top_strides;
     *j = (Job){.c = c, .k = kernels(c->typenum), .spread = spread, .in = spread ? c->at.top : c->at.images,
                .out = spread ? c->at.images : c->at.top, .taps = (int)c->kernel[1], .stride = (int)c->stride[1]};
-    j->which = (j->taps == 3 ? 0 : 2) + j->stride - 1;
+    j->loops = &j->k->of[j->taps == 5];
     j->rows = j->stride == 1 ? MOST_ROWS : 2;
     for (int i = 0; i < 2; i++) {
         j->in_length[i] = spread ? c->top[1 + i] : c->image[1 + i];

@@ -128,22 +128,6 @@ INLINE void NAME(strips)(int taps, int stride, int rows, const Row *s, const cha
     }
 }
 
-/* A Loop of this name, which calls a function with these constants. */
-#define LOOP(NAMED, FUNCTION, ...)                                                                                         \
-    TARGET static void NAME(NAMED)(const Row *s, const char *plane, char *other, void *numbers, npy_intp first,            \
-                                   npy_intp last)                                                                          \
-    {                                                                                                                      \
-        NAME(FUNCTION)(__VA_ARGS__, s, plane, other, numbers, first, last);                                                \
-    }
-LOOP(strips_3_1_4, strips, 3, 1, 4)
-LOOP(strips_3_1_1, strips, 3, 1, 1)
-LOOP(strips_3_2_2, strips, 3, 2, 2)
-LOOP(strips_3_2_1, strips, 3, 2, 1)
-LOOP(strips_5_1_4, strips, 5, 1, 4)
-LOOP(strips_5_1_1, strips, 5, 1, 1)
-LOOP(strips_5_2_2, strips, 5, 2, 2)
-LOOP(strips_5_2_1, strips, 5, 2, 1)
-
 /* ---- gradients of images with a stride of 2: a row of an image, of which each second position meets the same taps */
 
 INLINE void NAME(spread_block)(int taps, int odd, int rows, const Edge *edge, const Row *s, const T *const *in, T *out,
@@ -186,11 +170,6 @@ INLINE void NAME(spread)(int taps, int odd, const Row *s, const char *plane, cha
         }
     }
 }
-
-LOOP(spread_3_0, spread, 3, 0)
-LOOP(spread_3_1, spread, 3, 1)
-LOOP(spread_5_0, spread, 5, 0)
-LOOP(spread_5_1, spread, 5, 1)
 
 /* ---- scalar products of `rows` rows of top and what the taps of `high` rows of a filter read */
 
@@ -235,17 +214,6 @@ INLINE void NAME(dots)(int high, int taps, int stride, int rows, const Row *s, c
     }
 }
 
-LOOP(dots_3_1_4, dots, 3, 3, 1, 4)
-LOOP(dots_3_1_2, dots, 3, 3, 1, 2)
-LOOP(dots_3_1_1, dots, 3, 3, 1, 1)
-LOOP(dots_3_2_2, dots, 3, 3, 2, 2)
-LOOP(dots_3_2_1, dots, 3, 3, 2, 1)
-LOOP(dots_5_1_4, dots, 1, 5, 1, 4)
-LOOP(dots_5_1_2, dots, 1, 5, 1, 2)
-LOOP(dots_5_1_1, dots, 1, 5, 1, 1)
-LOOP(dots_5_2_2, dots, 1, 5, 2, 2)
-LOOP(dots_5_2_1, dots, 1, 5, 2, 1)
-
 /* ---- planes of few vectors a row, all of which are edges: each row of the plane that is read is loaded once */
 
 INLINE void NAME(narrow)(int taps, const Row *s, const char *plane, char *to_, const T *weights, npy_intp first, npy_intp last)
@@ -283,9 +251,6 @@ INLINE void NAME(narrow)(int taps, const Row *s, const char *plane, char *to_, c
         }
     }
 }
-
-LOOP(narrow_3, narrow, 3)
-LOOP(narrow_5, narrow, 5)
 
 TARGET static void NAME(narrow_dots_3)(const Row *s, const char *plane, char *other, void *sums_, npy_intp first, npy_intp last)
 {
@@ -334,17 +299,33 @@ TARGET static void NAME(gather_sums)(int taps, void *partial, double *sums)
     }
 }
 
-static const Kernels NAME(kernels) = {
-    LANES,
-    {{NAME(strips_3_1_4), NAME(strips_3_1_1)}, {NAME(strips_3_2_2), NAME(strips_3_2_1)},
-     {NAME(strips_5_1_4), NAME(strips_5_1_1)}, {NAME(strips_5_2_2), NAME(strips_5_2_1)}},
-    {{NAME(spread_3_0), NAME(spread_3_1)}, {NAME(spread_5_0), NAME(spread_5_1)}},
-    {{NAME(dots_3_1_1), NAME(dots_3_1_2), NAME(dots_3_1_4)}, {NAME(dots_3_2_1), NAME(dots_3_2_2)},
-     {NAME(dots_5_1_1), NAME(dots_5_1_2), NAME(dots_5_1_4)}, {NAME(dots_5_2_1), NAME(dots_5_2_2)}},
-    {NAME(narrow_3), NAME(narrow_5)},
-    NAME(narrow_dots_3),
-    NAME(gather_sums),
-};
+/* A Loop of this name, which calls a function with these constants. */
+#define LOOP(NAMED, FUNCTION, ...)                                                                                         \
+    TARGET static void NAME(NAMED)(const Row *s, const char *plane, char *other, void *numbers, npy_intp first,            \
+                                   npy_intp last)                                                                          \
+    {                                                                                                                      \
+        NAME(FUNCTION)(__VA_ARGS__, s, plane, other, numbers, first, last);                                                \
+    }
+/* Those for so many taps; of `high` rows of them the scalar products are made at once. */
+#define LOOPS_OF(taps, high)                                                                                               \
+    LOOP(strips_##taps##_1_4, strips, taps, 1, 4) LOOP(strips_##taps##_1_1, strips, taps, 1, 1)                            \
+    LOOP(strips_##taps##_2_2, strips, taps, 2, 2) LOOP(strips_##taps##_2_1, strips, taps, 2, 1)                            \
+    LOOP(spread_##taps##_0, spread, taps, 0) LOOP(spread_##taps##_1, spread, taps, 1)                                      \
+    LOOP(dots_##taps##_1_1, dots, high, taps, 1, 1) LOOP(dots_##taps##_1_2, dots, high, taps, 1, 2)                        \
+    LOOP(dots_##taps##_1_4, dots, high, taps, 1, 4)                                                                        \
+    LOOP(dots_##taps##_2_1, dots, high, taps, 2, 1) LOOP(dots_##taps##_2_2, dots, high, taps, 2, 2)                        \
+    LOOP(narrow_##taps, narrow, taps)
+LOOPS_OF(3, 3)
+LOOPS_OF(5, 1)
+
+#define TABLE_OF(taps)                                                                                                     \
+    {{{NAME(strips_##taps##_1_4), NAME(strips_##taps##_1_1)}, {NAME(strips_##taps##_2_2), NAME(strips_##taps##_2_1)}},     \
+     {NAME(spread_##taps##_0), NAME(spread_##taps##_1)},                                                                   \
+     {{NAME(dots_##taps##_1_1), NAME(dots_##taps##_1_2), NAME(dots_##taps##_1_4)},                                         \
+      {NAME(dots_##taps##_2_1), NAME(dots_##taps##_2_2)}},                                                                 \
+     NAME(narrow_##taps)}
+
+static const Kernels NAME(kernels) = {LANES, {TABLE_OF(3), TABLE_OF(5)}, NAME(narrow_dots_3), NAME(gather_sums)};
 
 #undef FIRST_HALVES
 #undef LAST_HALVES

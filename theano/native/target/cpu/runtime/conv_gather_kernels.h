@@ -5,62 +5,52 @@
 
 #include "conv_tiles.h"
 
-/* ---- tiles: M rows, N vectors of columns; a: [depth][MR], b: [depth][N * LANES] */
+/* ---- tiles: M rows, N vectors of columns; a: [channels * taps][MR] */
 
-#define PREFETCH_ROWS(M)                                                                                                   \
-    _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                                  \
-        __builtin_prefetch(out + i * stride, 1);                                                                           \
-        __builtin_prefetch(out + i * stride + 64, 1);                                                                      \
-    }
-
-#define TILE(M, N)                                                                                                         \
-    TARGET static void NAME(tile_##M##_##N)(npy_intp depth, const T *a, const T *b, char *out, npy_intp stride, int add)   \
+/* What a tap of a channel multiplies is FROM; `channels` are `step` elements apart. */
+#define TILE(NAMED, M, N, FROM)                                                                                            \
+    TARGET static void NAME(NAMED##_##M##_##N)(npy_intp channels, npy_intp step, npy_intp taps, const npy_intp *offsets,   \
+                                               const T *a, const T *b, char *out, npy_intp stride, int add)                \
     {                                                                                                                      \
-        PREFETCH_ROWS(M)                                                                                                   \
-        CLEAR_SUMS(M, N)                                                                                                   \
-        for (npy_intp k = 0; k < depth; k++, a += MR, b += N * LANES) {                                                    \
-            ADD_PRODUCTS(M, N, a[i], V, b)                                                                                 \
+        (void)offsets;                                                                                                     \
+        _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                              \
+            __builtin_prefetch(out + i * stride, 1);                                                                       \
+            __builtin_prefetch(out + i * stride + 64, 1);                                                                  \
         }                                                                                                                  \
-        WRITE_SUMS(M, N, VU, out + i * stride, add)                                                                        \
-    }
-
-/* The same with columns that are not packed but lie where they are in a patch: `channels` are `step` elements apart, taps at their
- * offsets. Where rows are few, packing takes longer than what it saves. */
-#define OPEN_TILE(M, N)                                                                                                    \
-    TARGET static void NAME(open_##M##_##N)(npy_intp channels, npy_intp step, npy_intp taps, const npy_intp *offsets,      \
-                                            const T *a, const T *b, char *out, npy_intp stride, int add)                   \
-    {                                                                                                                      \
-        PREFETCH_ROWS(M)                                                                                                   \
         CLEAR_SUMS(M, N)                                                                                                   \
         for (; channels > 0; channels--, b += step) {                                                                      \
             for (npy_intp t = 0; t < taps; t++, a += MR) {                                                                 \
-                ADD_PRODUCTS(M, N, a[i], VU, b + offsets[t])                                                               \
+                ADD_PRODUCTS(M, N, a[i], VU, FROM)                                                                         \
             }                                                                                                              \
         }                                                                                                                  \
         WRITE_SUMS(M, N, VU, out + i * stride, add)                                                                        \
     }
-#define TILES(M) TILE(M, 1) TILE(M, 2) TILE(M, 3) OPEN_TILE(M, 1) OPEN_TILE(M, 2) OPEN_TILE(M, 3)
+/* Packed columns, b: [taps][N * LANES], are those of one channel. Open ones are not packed but lie where they are in a patch, taps at
+ * their offsets: where rows are few, packing takes longer than what it saves. */
+#define BOTH(M, N) TILE(packed, M, N, b + t * (N * LANES)) TILE(open, M, N, b + offsets[t])
+#define TILES(M) BOTH(M, 1) BOTH(M, 2) BOTH(M, 3)
 TILES(1)
 TILES(2)
 TILES(4)
-#define ROW(KIND, M) {NAME(KIND##_##M##_1), NAME(KIND##_##M##_2), NAME(KIND##_##M##_3)},
+#define ROW(NAMED, M) {NAME(NAMED##_##M##_1), NAME(NAMED##_##M##_2), NAME(NAMED##_##M##_3)},
 #if MR == 8
 TILES(8)
-#define LAST_ROW(KIND) ROW(KIND, 8)
+#define LAST_ROW(NAMED) ROW(NAMED, 8)
 #else
-#define LAST_ROW(KIND)
+#define LAST_ROW(NAMED)
 #endif
 
 /* By the number of rows. Three and more than four are computed by the next larger one, which writes what nobody reads. */
 #define TILE_OF(m) ((m) > 4 ? 3 : (m) > 2 ? 2 : (m) - 1)
 #define IS_EXACT(m) ((m) == 1 || (m) == 2 || (m) == 4 || (m) == MR)
 
-typedef void (*NAME(Tile))(npy_intp depth, const T *a, const T *b, char *out, npy_intp stride, int add);
-typedef void (*NAME(OpenTile))(npy_intp channels, npy_intp step, npy_intp taps, const npy_intp *offsets, const T *a, const T *b,
-                               char *out, npy_intp stride, int add);
+typedef void (*NAME(Tile))(npy_intp channels, npy_intp step, npy_intp taps, const npy_intp *offsets, const T *a, const T *b, char *out,
+                           npy_intp stride, int add);
 
-static const NAME(Tile) NAME(tiles)[4][3] = {ROW(tile, 1) ROW(tile, 2) ROW(tile, 4) LAST_ROW(tile)};
-static const NAME(OpenTile) NAME(open_tiles)[4][3] = {ROW(open, 1) ROW(open, 2) ROW(open, 4) LAST_ROW(open)};
+static const NAME(Tile) NAME(tiles)[2][4][3] = {
+    {ROW(packed, 1) ROW(packed, 2) ROW(packed, 4) LAST_ROW(packed)},
+    {ROW(open, 1) ROW(open, 2) ROW(open, 4) LAST_ROW(open)},
+};
 #undef LAST_ROW
 
 /* ---- weights */
@@ -280,10 +270,9 @@ TARGET static int NAME(compute)(const Job *j, npy_intp group, npy_intp row, npy_
     }
     T tile[MR * NR] __attribute__((aligned(64)));
     npy_intp before = 0;
-    const npy_intp step = c->top_strides[4];
     for (npy_intp s = 0; s < j->slabs; s++) {
         const ThnSlab slab = slab_of(j, s);
-        const npy_intp k_end = slab.channels * slab.taps;
+        const npy_intp k_end = slab.channels * slab.taps, channels = j->open ? slab.channels : 1, taps = k_end / channels;
         const T *weights = (const T *)j->packed + (group * depth + before) * j->panels * MR;
         for (npy_intp t = 0; t < slab.taps; t++) {
             b.offsets[t] = NAME(tap_offset)(c, &b.patch, slab.tap + t);
@@ -297,37 +286,25 @@ TARGET static int NAME(compute)(const Job *j, npy_intp group, npy_intp row, npy_
         }
         for (npy_intp p = 0; p < panels; p++) {
             const npy_intp nv = thn_panel_vectors(j->unit_vectors, j->unit_panels, (panel + p) % j->unit_panels);
-            const T *from = b.cut.reads.all[b.read_of[p]].first;
+            const T *from = j->open ? b.cut.reads.all[b.read_of[p]].first : b.panel;
             if (!j->open) {
                 NAME(fill_panel)(j, &b, &slab, p, nv * LANES);
             }
             const NAME(Piece) *places = b.cut.tops.all + b.top_of[p];
             const npy_intp nplaces = b.top_of[p + 1] - b.top_of[p];
-            const int even = nplaces == 1 && places->n == nv * LANES && step == (npy_intp)sizeof(T);
+            const int even = nplaces == 1 && places->n == nv * LANES && c->top_strides[4] == (npy_intp)sizeof(T);
             for (npy_intp r = row; r < row + rows; r += MR) {
                 const int m = (int)(c->filters - r < MR ? c->filters - r : MR);
-                const NAME(Tile) run = NAME(tiles)[TILE_OF(m)][nv - 1];
+                const NAME(Tile) run = NAME(tiles)[j->open][TILE_OF(m)][nv - 1];
                 const T *a = weights + r * k_end;
                 const int straight = even && IS_EXACT(m);
                 char *to = straight ? (char *)places->first + r * c->top_strides[1] : (char *)tile;
                 const npy_intp to_step = straight ? c->top_strides[1] : nv * LANES * (npy_intp)sizeof(T);
                 const int add = straight && s > 0;
-                for (npy_intp q = 0; q < nplaces && !straight; q++) {
-                    for (int i = 0; i < m; i++) {
-                        const char *to = (const char *)places[q].first + (r + i) * c->top_strides[1];
-                        __builtin_prefetch(to, 1);
-                        __builtin_prefetch(to + places[q].n * step - 1, 1);
-                    }
+                run(channels, b.patch.channel, taps, b.offsets, a, from, to, to_step, add);
+                if (!straight) {
+                    NAME(put)(c, tile, nv * LANES, m, places, nplaces, r, s > 0);
                 }
-                if (j->open) {
-                    NAME(open_tiles)[TILE_OF(m)][nv - 1](slab.channels, b.patch.channel, slab.taps, b.offsets, a, from, to, to_step, add);
-                } else {
-                    run(k_end, a, b.panel, to, to_step, add);
-                }
-                if (straight) {
-                    continue;
-                }
-                NAME(put)(c, tile, nv * LANES, m, places, nplaces, r, s > 0);
             }
         }
         before += k_end;

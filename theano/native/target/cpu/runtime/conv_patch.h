@@ -34,9 +34,9 @@ TARGET static npy_intp NAME(find_runs)(const ThnConv *c, NAME(Patch) *b, npy_int
             run->x = first % out[2];
             run->xs = end - first;
         }
-        zs = run->zs > zs ? run->zs : zs;
-        ys = run->ys > ys ? run->ys : ys;
-        xs = run->xs > xs ? run->xs : xs;
+        zs = thn_most(zs, run->zs);
+        ys = thn_most(ys, run->ys);
+        xs = thn_most(xs, run->xs);
         n = image * pixels + end;
     }
     memset(b->slots, -1, (size_t)c->stride[2]);

@@ -40,6 +40,17 @@ typedef struct Kernels {
     void (*gather)(const Job *j, npy_intp group, npy_intp unit, npy_intp span);
 } Kernels;
 
+/* Channels of a unit, and vectors of a span. */
+static inline npy_intp channels_of(const Job *j, npy_intp unit)
+{
+    return thn_least(j->c.channels - unit * j->unit, j->unit);
+}
+
+static inline npy_intp vectors_of(const Job *j, npy_intp span)
+{
+    return thn_least(j->vectors - span * j->span, j->span);
+}
+
 #define LOOPS "conv_weights_kernels.h"
 #include "variants.h"
 

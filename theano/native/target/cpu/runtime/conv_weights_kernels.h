@@ -79,7 +79,7 @@ TARGET static void NAME(pack_top)(T *to, npy_intp n, npy_intp width, npy_intp fi
 }
 
 /* Writes the sums of `rows` rows of tiles of one panel, added over parts, to the weights. */
-TARGET static void NAME(emit)(const Job *j, const T *sums, npy_intp parts, npy_intp part_step, npy_intp group,
+TARGET static void NAME(emit)(const Job *j, T *sums, npy_intp parts, npy_intp part_step, npy_intp group,
                               npy_intp first, npy_intp rows, npy_intp column, npy_intp width)
 {
     const ThnConv *c = &j->c;
@@ -87,6 +87,11 @@ TARGET static void NAME(emit)(const Job *j, const T *sums, npy_intp parts, npy_i
     char *weights = c->at.filters + group * ws[5] + column * ws[0];
     npy_intp ch = first / j->taps, t = first % j->taps;
     char *at[MR];
+    for (npy_intp p = 1; p < parts; p++) {
+        for (npy_intp i = 0; i < rows * width; i++) {
+            sums[i] += sums[p * part_step + i];
+        }
+    }
     for (npy_intp i = 0; i < rows; i++) {
         at[i] = weights + ch * ws[1] + j->places[t];
         if (++t == j->taps) {
@@ -96,13 +101,7 @@ TARGET static void NAME(emit)(const Job *j, const T *sums, npy_intp parts, npy_i
     }
     if (ws[0] == (npy_intp)sizeof(T)) {
         for (npy_intp i = 0; i < rows; i++) {
-            T *to = (T *)at[i];
-            memcpy(to, sums + i * width, sizeof(T) * (size_t)filters);
-            for (npy_intp p = 1; p < parts; p++) {
-                for (npy_intp f = 0; f < filters; f++) {
-                    to[f] += sums[p * part_step + i * width + f];
-                }
-            }
+            memcpy(at[i], sums + i * width, sizeof(T) * (size_t)filters);
         }
         return;
     }
@@ -111,21 +110,12 @@ TARGET static void NAME(emit)(const Job *j, const T *sums, npy_intp parts, npy_i
         together = together && at[i] == at[0] + i * (npy_intp)sizeof(T);
     }
     for (npy_intp f = 0; f < filters; f++) {
-        T total[MR];
-        for (npy_intp i = 0; i < rows; i++) {
-            total[i] = sums[i * width + f];
-        }
-        for (npy_intp p = 1; p < parts; p++) {
-            for (npy_intp i = 0; i < rows; i++) {
-                total[i] += sums[p * part_step + i * width + f];
-            }
-        }
         if (together) {
             T *to = (T *)(at[0] + f * ws[0]);
-            _Pragma("GCC unroll 8") for (int i = 0; i < MR; i++) to[i] = total[i];
+            _Pragma("GCC unroll 8") for (int i = 0; i < MR; i++) to[i] = sums[i * width + f];
         } else {
             for (npy_intp i = 0; i < rows; i++) {
-                *(T *)(at[i] + f * ws[0]) = total[i];
+                *(T *)(at[i] + f * ws[0]) = sums[i * width + f];
             }
         }
     }
@@ -136,28 +126,15 @@ TARGET static T *NAME(sums_of)(const Job *j, npy_intp part, npy_intp group, npy_
     return (T *)j->sums + (((part * j->c.groups + group) * j->units + unit) * j->spans + span) * j->task_sums;
 }
 
-/* Rows of a unit, and columns of a span. */
-static inline npy_intp NAME(rows_of)(const Job *j, npy_intp unit)
-{
-    const npy_intp left = j->c.channels - unit * j->unit;
-    return (left < j->unit ? left : j->unit) * j->taps;
-}
-
-static inline npy_intp NAME(vectors_of)(const Job *j, npy_intp span)
-{
-    const npy_intp left = j->vectors - span * j->span;
-    return left < j->span ? left : j->span;
-}
-
 TARGET static void NAME(gather)(const Job *j, npy_intp group, npy_intp unit, npy_intp span)
 {
-    const npy_intp rows = NAME(rows_of)(j, unit), vectors = NAME(vectors_of)(j, span);
-    const T *sums = NAME(sums_of)(j, 0, group, unit, span);
+    const npy_intp rows = channels_of(j, unit) * j->taps, vectors = vectors_of(j, span);
+    T *sums = NAME(sums_of)(j, 0, group, unit, span);
     const npy_intp part_step = j->c.groups * j->units * j->spans * j->task_sums;
     const npy_intp panels = MOST_PANELS(vectors);
     for (npy_intp panel = 0, column = 0; panel < panels; panel++) {
         const npy_intp width = thn_panel_vectors(vectors, panels, panel) * LANES;
-        const T *tile = sums + column * j->tiles * MR;
+        T *tile = sums + column * j->tiles * MR;
         for (npy_intp r = 0; r < rows; r += MR, tile += MR * width) {
             NAME(emit)(j, tile, j->parts, part_step, group, unit * j->unit * j->taps + r, rows - r < MR ? rows - r : MR,
                        span * j->span * LANES + column, width);
@@ -169,9 +146,9 @@ TARGET static void NAME(gather)(const Job *j, npy_intp group, npy_intp unit, npy
 TARGET static int NAME(compute)(const Job *j, npy_intp part, npy_intp group, npy_intp unit, npy_intp span)
 {
     const ThnConv *c = &j->c;
-    const npy_intp vectors = NAME(vectors_of)(j, span), panels = MOST_PANELS(vectors);
-    const npy_intp channel = unit * j->unit, channels = NAME(rows_of)(j, unit) / j->taps;
-    const npy_intp first = part * j->part_blocks, end = first + j->part_blocks < j->blocks ? first + j->part_blocks : j->blocks;
+    const npy_intp vectors = vectors_of(j, span), panels = MOST_PANELS(vectors);
+    const npy_intp channel = unit * j->unit, channels = channels_of(j, unit);
+    const npy_intp first = part * j->part_blocks, end = thn_least(first + j->part_blocks, j->blocks);
     const size_t nruns = (size_t)(j->block / j->pixels + 2), npieces = (size_t)(j->block / c->top[2] + 3) + nruns;
     NAME(Patch) patch = {.direct = j->direct};
     NAME(Cut) cut;
