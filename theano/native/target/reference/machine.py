@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from theano.native import ir
-from theano.native.target.cpu.machine import CPU
+from theano.native.target import target
+from theano.native.target.base import Target
 from theano.native.target.reference.instructions import INSTRUCTIONS
 from theano.native.target.reference.kernels import ReferenceKernel
 from theano.process import new_lock
@@ -17,11 +18,17 @@ from theano.process import new_lock
 _CONTROL = frozenset(("jump", "jump_if_false", "guard", "kernel"))
 
 
-class Reference(CPU):
+class Reference(Target):
     """NumPy: the same kernels as those of the CPU, so that these can be checked."""
 
     name = "reference"
     runs_c_code = False
+
+    def __init__(self) -> None:
+        super().__init__()
+        model = target("cpu")
+        self.limits, self.weights, self.costs, self.kernels = model.limits, model.weights, model.costs, model.kernels
+        self._model = model
 
     def has(self, op: Any) -> bool:
         return op.name in INSTRUCTIONS or op.name in _CONTROL
@@ -31,6 +38,9 @@ class Reference(CPU):
 
     def build(self, builder: Any, build: Any) -> ReferenceProgram:
         return ReferenceProgram(builder, build)
+
+    def runs_again(self, statements: Iterable[ir.Statement]) -> bool:
+        return self._model.runs_again(statements)
 
 
 class ReferenceProgram:
