@@ -246,21 +246,26 @@ static inline npy_intp thn_dense_strides(int nd, const npy_intp *dims, npy_intp 
     return item;
 }
 
-static inline int thn_is_c_contiguous(const ThnCell *c)
+/* Whether elements are one run in memory, in C order. */
+static inline int thn_is_run(int nd, const npy_intp *dims, const npy_intp *strides, npy_intp item)
 {
-    npy_intp expect = c->itemsize;
-    for (int i = c->ndim - 1; i >= 0; i--) {
-        if (c->dims[i] == 0) {
+    for (int i = nd - 1; i >= 0; i--) {
+        if (dims[i] == 0) {
             return 1;
         }
-        if (c->dims[i] != 1) {
-            if (c->strides[i] != expect) {
+        if (dims[i] != 1) {
+            if (strides[i] != item) {
                 return 0;
             }
-            expect *= c->dims[i];
+            item *= dims[i];
         }
     }
     return 1;
+}
+
+static inline int thn_is_c_contiguous(const ThnCell *c)
+{
+    return thn_is_run(c->ndim, c->dims, c->strides, c->itemsize);
 }
 
 static inline npy_intp thn_least(npy_intp a, npy_intp b)

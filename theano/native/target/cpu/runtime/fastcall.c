@@ -5,7 +5,7 @@
 
 #include <structmember.h>
 
-PyTypeObject *thn_FastCallType;
+static PyTypeObject *FastCallType;
 
 #define MAX_STACK_OUTPUTS 32
 
@@ -382,5 +382,5 @@ int thn_fastcall_init(PyObject *module)
     slow_call_name = PyUnicode_InternFromString("_slow_call");
     THN_NEED(slow_call_name);
     return THN_ADD_TYPE(module, "FastCall", FastCall, Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL, slots,
-                        &thn_FastCallType);
+                        &FastCallType);
 }

@@ -213,8 +213,8 @@ static int fill_diagonal_prepare(ThnFrame *f, const ThnInstr *ins)
 
 static int fill_diagonal_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    thn_copy_strided(out->ndim, out->dims, out->data, out->strides, in->data, in->strides, out->itemsize);
+    const ThnCell *out = THN_OUT(f, ins, 0);
+    thn_target_execute(out, THN_IN(f, ins, 0), 0);
     write_diagonal(out, ins->nin > 2 ? thn_scalar_int(THN_IN(f, ins, 2)) : 0, THN_IN(f, ins, 1));
     return 0;
 }

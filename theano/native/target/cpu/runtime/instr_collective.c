@@ -50,7 +50,7 @@ static int64_t aligned(int64_t n)
 static int start_by_python(ThnFrame *f, const ThnInstr *ins)
 {
     Start *s = ins->data;
-    THN_OWNED PyObject *arrays = thn_box_inputs(f, ins), *method = arrays ? PyObject_GetAttrString(s->given.collective, "start") : NULL;
+    THN_OWNED PyObject *arrays = thn_box_inputs(f, ins, 0), *method = arrays ? PyObject_GetAttrString(s->given.collective, "start") : NULL;
     THN_NEED(method);
     THN_OWNED PyObject *transfer = PyObject_CallObject(method, arrays);
     THN_NEED(transfer);

@@ -1,7 +1,6 @@
 /* Instructions: control flow, Python fallbacks, aliases and checks. */
 #include "vm.h"
-
-#include <math.h>
+#include "target.h"
 
 /* ---- jumps (lazy branches) */
 
@@ -160,14 +159,19 @@ static int thunk_execute(ThnFrame *f, const ThnInstr *ins)
     return r;
 }
 
-PyObject *thn_box_inputs(ThnFrame *f, const ThnInstr *ins)
+PyObject *thn_box_inputs(ThnFrame *f, const ThnInstr *ins, int shown)
 {
-    PyObject *all = PyTuple_New(ins->nin);
-    for (int k = 0; all && k < ins->nin; k++) {
-        PyObject *v = thn_box(f, THN_IN(f, ins, k));
-        if (!v) {
+    const int n = ins->nin + (shown ? ins->nshown : 0);
+    PyObject *all = PyTuple_New(n);
+    for (int k = 0; all && k < n; k++) {
+        PyObject *v = thn_box(f, &f->cells[k < ins->nin ? ins->ins[k] : ins->shown[k - ins->nin]]);
+        if (!v && !shown) {
             Py_CLEAR(all);
             break;
+        }
+        if (!v) {
+            PyErr_Clear();
+            v = Py_NewRef(Py_None);
         }
         PyTuple_SET_ITEM(all, k, v);
     }
@@ -188,7 +192,7 @@ int thn_unbox_outputs(ThnFrame *f, const ThnInstr *ins, PyObject *values, const 
 
 static int call_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    THN_OWNED PyObject *args = thn_box_inputs(f, ins);
+    THN_OWNED PyObject *args = thn_box_inputs(f, ins, 0);
     THN_NEED(args);
     THN_OWNED PyObject *result = PyObject_Call(((const thn_call_params *)ins->data)->function, args, NULL);
     THN_NEED(result);
@@ -214,34 +218,13 @@ static int holds_plain_arrays(PyObject *list, int most)
     return 1;
 }
 
-static PyObject *copy_of_arrays(PyObject *list)
-{
-    PyObject *copies = PyList_New(0);
-    for (Py_ssize_t i = 0; copies && i < PyList_GET_SIZE(list); i++) {
-        /* Another thread may change the list while the GIL is released. */
-        THN_OWNED PyObject *v = Py_NewRef(PyList_GET_ITEM(list, i));
-        PyObject *copied = NULL;
-        if (PyList_CheckExact(v)) {
-            copied = copy_of_arrays(v);
-        } else if (PyArray_Check(v)) {
-            copied = PyArray_NewCopy((PyArrayObject *)v, NPY_KEEPORDER);
-        } else {
-            PyErr_SetString(PyExc_TypeError, "the list was changed while it was copied");
-        }
-        if (thn_append(copies, copied) < 0) {
-            Py_CLEAR(copies);
-        }
-    }
-    return copies;
-}
-
 static int copy_object(ThnFrame *f, const ThnInstr *ins)
 {
     const int deep = ins->def->code == THN_OP_deepcopy;
     PyObject *value = THN_IN(f, ins, 0)->obj;
     const int plain = value && PyList_CheckExact(value) && deep && holds_plain_arrays(value, MOST_LISTS);
     THN_OWNED PyObject *module = plain ? NULL : PyImport_ImportModule("copy");
-    THN_OWNED PyObject *copy = plain ? copy_of_arrays(value)
+    THN_OWNED PyObject *copy = plain ? thn_copy_of(value, NPY_KEEPORDER)
                              : module ? PyObject_CallMethod(module, deep ? "deepcopy" : "copy", "(O)", value) : NULL;
     THN_NEED(copy);
     thn_set_object(THN_OUT(f, ins, 0), copy);
@@ -259,12 +242,10 @@ static int copy_prepare(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
+/* Objects, and what is a view, have been dealt with. */
 static int copy_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    if (in->kind == THN_KIND_TENSOR) {
-        thn_copy_strided(out->ndim, out->dims, out->data, out->strides, in->data, in->strides, out->itemsize);
-    }
+    thn_target_execute(THN_OUT(f, ins, 0), THN_IN(f, ins, 0), 0);
     return 0;
 }
 
@@ -275,11 +256,6 @@ static int contiguous_prepare(ThnFrame *f, const ThnInstr *ins)
     return thn_is_c_contiguous(in) ? thn_out_alias(f, THN_OUT(f, ins, 0), in) : copy_prepare(f, ins);
 }
 
-static int contiguous_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    return THN_IN(f, ins, 0)->data == THN_OUT(f, ins, 0)->data ? 0 : copy_execute(f, ins);
-}
-
 THN_INSTRUCTION(jump, NULL, jump_prepare, NULL)
 THN_INSTRUCTION(guard, guard_check, guard_prepare, NULL)
 THN_INSTRUCTION(jump_if_false, NULL, jump_if_false_prepare, NULL)
@@ -287,6 +263,6 @@ THN_INSTRUCTION(view, NULL, view_prepare, NULL)
 THN_INSTRUCTION(assert_op, NULL, assert_prepare, NULL)
 THN_INSTRUCTION(copy, NULL, copy_prepare, copy_execute)
 THN_INSTRUCTION(deepcopy, NULL, copy_prepare, copy_execute)
-THN_INSTRUCTION(contiguous, NULL, contiguous_prepare, contiguous_execute)
+THN_INSTRUCTION(contiguous, NULL, contiguous_prepare, copy_execute)
 THN_INSTRUCTION_WITH(thunk, Thunk, thunk_check, thunk_clear, thn_nothing_prepare, thunk_execute)
 THN_INSTRUCTION(call, NULL, thn_nothing_prepare, call_execute)

@@ -18,7 +18,10 @@ void thn_target_execute(const ThnCell *out, const ThnCell *x, int inplace)
     }
 }
 
-int thn_source(ThnFrame *f, const ThnInstr *ins, int inplace, int nd, const npy_intp *dims, char **data, npy_intp *strides, char **held)
+/* The second input's elements for reading while the output is written, which is begun with the target: a copy if they share memory,
+ * with strides over `dims`, to which they broadcast, in a block of the pool, which `held`, NULL before, gets. */
+static int open_source(ThnFrame *f, const ThnInstr *ins, int inplace, int nd, const npy_intp *dims, char **data, npy_intp *strides,
+                       char **held)
 {
     const ThnCell *out = THN_OUT(f, ins, 0);
     ThnCell y = *THN_IN(f, ins, 1);
@@ -47,7 +50,6 @@ int thn_broadcasts(ThnFrame *f, const ThnCell *y, int nd, const npy_intp *dims)
 
 typedef struct {
     char *data;
-    npy_intp offset;
     int nd;
     npy_intp dims[THN_MAXDIM], strides[THN_MAXDIM];
 } IncPlan;
@@ -74,7 +76,7 @@ static int inc_execute(ThnFrame *f, const ThnInstr *ins)
     npy_intp strides[THN_MAXDIM];
     THN_POOLED char *held = NULL;
     char *src;
-    THN_TRY(thn_source(f, ins, inc->inplace, plan->nd, plan->dims, &src, strides, &held));
+    THN_TRY(open_source(f, ins, inc->inplace, plan->nd, plan->dims, &src, strides, &held));
     thn_loop2(plan->nd, plan->dims, plan->data, plan->strides, src, strides,
               inc->set ? thn_copy_inner(x->itemsize) : thn_add_inner(x->typenum));
     return 0;
@@ -164,7 +166,7 @@ static int adv_inc_execute(ThnFrame *f, const ThnInstr *ins)
     npy_intp strides[THN_MAXDIM];
     THN_POOLED char *held = NULL;
     char *src;
-    THN_TRY(thn_source(f, ins, a->inplace, t->nd + t->rest, t->full, &src, strides, &held));
+    THN_TRY(open_source(f, ins, a->inplace, t->nd + t->rest, t->full, &src, strides, &held));
     thn_table_move(t, a->set ? THN_WRITE : THN_ADD, src, strides);
     return 0;
 }

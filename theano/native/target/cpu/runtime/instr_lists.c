@@ -33,10 +33,10 @@ static int position_in(ThnFrame *f, const ThnInstr *ins, int k, Py_ssize_t *at)
 
 /* ---- elements on their way in */
 
-static PyObject *copy_of(PyObject *v)
+PyObject *thn_copy_of(PyObject *v, NPY_ORDER order)
 {
     if (PyArray_Check(v)) {
-        return PyArray_NewCopy((PyArrayObject *)v, NPY_CORDER);
+        return PyArray_NewCopy((PyArrayObject *)v, order);
     }
     if (!PyList_Check(v)) {
         return PyErr_Format(PyExc_TypeError, "an element of a list must be an array or a list, got %s", Py_TYPE(v)->tp_name);
@@ -48,7 +48,7 @@ static PyObject *copy_of(PyObject *v)
     for (Py_ssize_t i = 0; copies && i < PyList_GET_SIZE(v); i++) {
         /* Another thread may change the list while the GIL is released. */
         THN_OWNED PyObject *element = Py_NewRef(PyList_GET_ITEM(v, i));
-        if (thn_append(copies, copy_of(element)) < 0) {
+        if (thn_append(copies, thn_copy_of(element, order)) < 0) {
             Py_CLEAR(copies);
         }
     }
@@ -71,7 +71,7 @@ static PyObject *element_in(ThnFrame *f, const ThnInstr *ins, int k)
 {
     ThnCell *c = THN_IN(f, ins, k);
     if (c->kind == THN_KIND_OBJECT) {
-        return copy_of(c->obj ? c->obj : Py_None);
+        return thn_copy_of(c->obj ? c->obj : Py_None, NPY_CORDER);
     }
     const size_t bytes = (size_t)thn_size(c) * (size_t)c->itemsize;
     if (may_take(ins, k, c, bytes)) {
@@ -258,7 +258,7 @@ static int list_extend_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     THN_OWNED PyObject *x = list_to_change(f, ins);
     PyObject *other = x ? list_in(f, ins, 1) : NULL;
-    THN_OWNED PyObject *elements = other ? copy_of(other) : NULL;
+    THN_OWNED PyObject *elements = other ? thn_copy_of(other, NPY_CORDER) : NULL;
     return changed(f, ins, x, elements ? PyList_SetSlice(x, PyList_GET_SIZE(x), PyList_GET_SIZE(x), elements) : -1);
 }
 

@@ -126,14 +126,8 @@ static int same_dims(ThnFrame *f, const char *name, const ThnCell *cell, const n
 /* Whether an image is one run in memory. */
 static int is_run(const ThnCell *cell, int nd)
 {
-    npy_intp expected = cell->itemsize;
-    for (int i = cell->ndim - 1; i >= cell->ndim - nd; i--) {
-        if (cell->dims[i] != 1 && cell->strides[i] != expected) {
-            return 0;
-        }
-        expected *= cell->dims[i];
-    }
-    return 1;
+    const int lead = cell->ndim - nd;
+    return thn_is_run(nd, cell->dims + lead, cell->strides + lead, cell->itemsize);
 }
 
 /* Where one window covers a whole image the pooled axes are one, of which images are rows. */
@@ -283,15 +277,13 @@ static void open_source(const State *s, Source *v, const ThnCell *cell, int of_i
 
 static const char *image_at(const State *s, const Source *v, npy_intp image)
 {
-    const ThnCell *cell = v->cell;
-    const char *p = cell->data;
+    const Dims g = {s->lead, v->cell->dims, v->cell->strides, 0};
+    npy_intp at[THN_MAXDIM];
+    char *p = v->cell->data;
     if (v->image) {
         return p + image * v->image;
     }
-    for (int i = s->lead - 1; i >= 0; i--) {
-        p += image % cell->dims[i] * cell->strides[i];
-        image /= cell->dims[i];
-    }
+    thn_seek(&g, g.n, image, 1, &p, at);
     return p;
 }
 

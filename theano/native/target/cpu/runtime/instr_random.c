@@ -147,7 +147,7 @@ static int draw_natively(ThnFrame *f, const ThnInstr *ins, PyObject *state)
 /* function(state, lengths, parameters...), an array; a new reference. */
 static PyObject *draw_by_call(ThnFrame *f, const ThnInstr *ins, PyObject *state)
 {
-    THN_OWNED PyObject *args = thn_box_inputs(f, ins);
+    THN_OWNED PyObject *args = thn_box_inputs(f, ins, 0);
     THN_NULL_UNLESS(args && PyTuple_SetItem(args, 0, Py_NewRef(state)) == 0);
     return PyObject_Call(((const thn_draw_params *)ins->data)->function, args, NULL);
 }

@@ -200,11 +200,12 @@ static int run_loop(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, T
     input = s->given.nseq + s->ntaps;
     for (int k = 0; k < s->given.nshared; k++, input++) {
         ThnCell *from = THN_IN(f, ins, 1 + s->given.nseq + s->nrec + k);
-        THN_TRY(thn_scan_copy_shared(f, g, &g->cells[p->inputs[input].cell], from, &same));
+        THN_TRY(thn_scan_copy_shared(f, &g->cells[p->inputs[input].cell], from, &same));
     }
     for (int k = 0; k < s->given.nother; k++, input++) {
         ThnCell *to = &g->cells[p->inputs[input].cell];
-        THN_TRY(thn_scan_share(f, g, to, THN_IN(f, ins, ins->nin - s->given.nother + k), k));
+        THN_TRY(thn_out_alias(f, to, THN_IN(f, ins, ins->nin - s->given.nother + k)));
+        THN_TRY(thn_scan_check_dims(f, to, "argument", k));
         to->flags |= THN_CELL_FIXED;
     }
     if (steps == 0) {

@@ -129,10 +129,8 @@ int thn_index_apply(ThnFrame *f, const ThnInstr *ins, const ThnIndex *index, con
             int64_t step = term(f, ins, &e->step, 1);
             THN_FAIL_IF(f, step == 0, PyExc_ValueError, "slice step cannot be zero");
             Py_ssize_t start = (Py_ssize_t)term(f, ins, &e->start, step > 0 ? 0 : NPY_MAX_INTP);
-            Py_ssize_t stop = (Py_ssize_t)term(f, ins, &e->stop, step > 0 ? NPY_MAX_INTP : -NPY_MAX_INTP - 1);
-            if (e->stop.kind == 0 && step < 0) {
-                stop = -NPY_MAX_INTP; /* below every index: AdjustIndices turns it into -1 */
-            }
+            /* Below every index: AdjustIndices turns it into -1. */
+            Py_ssize_t stop = (Py_ssize_t)term(f, ins, &e->stop, step > 0 ? NPY_MAX_INTP : -NPY_MAX_INTP);
             Py_ssize_t count = PySlice_AdjustIndices(n, &start, &stop, (Py_ssize_t)step);
             p += count > 0 ? start * s : 0;
             dims[nd] = count;

@@ -164,7 +164,7 @@ static void plan_elem(ThnPlan *p)
     const int last = g->n - 1;
     const thn_intp n0 = g->shape[last];
     p->buffered = 0;
-    p->flat = 1;
+    p->flat = last > 0;
     for (int op = 0; op < ops; op++) {
         const thn_intp *s = g->strides + op * g->cap;
         const int constant = is_constant_elem(k, op);
@@ -173,9 +173,6 @@ static void plan_elem(ThnPlan *p)
         if (constant && last > 0 && s[last - 1] != 0) {
             p->flat = 0;
         }
-    }
-    if (g->n < 2) {
-        p->flat = 0;
     }
     p->mode = p->buffered ? RUN_ELEM_BUFFERED : RUN_ELEM;
 }

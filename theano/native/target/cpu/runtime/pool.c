@@ -179,47 +179,31 @@ static int is_scarce(size_t more)
     return retained > 0 && retained + in_use_bytes + more > memory_bytes;
 }
 
-/* A block of a segment, NULL where the system has none. */
-static Block *cut(size_t n)
-{
-    lock();
-    Block *b = thn_arena_take(n);
-    if (b) {
-        count_in(b->capacity);
-    }
-    const int scarce = is_scarce(0);
-    unlock();
-    if (scarce) {
-        free_retained();
-    }
-    return b;
-}
-
 void *thn_pool_alloc(size_t n)
 {
     size_t capacity;
     THN_NULL_UNLESS(n <= ((size_t)1 << 46));
-    Block *b;
-    if (n >= CUT_FROM && n < MAP_FROM) {
-        b = cut(n);
-        if (b) {
-            return (char *)b + HEADER;
-        }
-    }
-    int c = class_of(n, &capacity);
+    const int c = class_of(n, &capacity);
+    int scarce = 0;
     lock();
-    b = free_lists[c];
+    Block *b = n >= CUT_FROM && n < MAP_FROM ? thn_arena_take(n) : NULL;
     if (b) {
+        count_in(b->capacity);
+        scarce = is_scarce(0);
+    } else if (free_lists[c]) {
+        b = free_lists[c];
         free_lists[c] = b->next;
         retained_bytes -= capacity;
         count_in(capacity);
-        unlock();
-        return (char *)b + HEADER;
+    } else {
+        scarce = is_scarce(capacity);
     }
-    const int scarce = is_scarce(capacity);
     unlock();
     if (scarce) {
         free_retained();
+    }
+    if (b) {
+        return (char *)b + HEADER;
     }
     b = system_alloc(capacity, c);
     if (!b) {

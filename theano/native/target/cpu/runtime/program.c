@@ -114,31 +114,35 @@ static int parse_update(ThnProgram *p, PyObject *entry, ThnUpdate *u)
     return 0;
 }
 
-/* Makes p->all of the entries of a list; p->count is how many of them may have to be freed. */
-#define PARSE_EACH(p, list, all, count, parse)                                                  \
-    THN_NEED(p->all = thn_alloc(sizeof *p->all * (size_t)PyList_GET_SIZE(list)));               \
-    for (int i = 0; i < PyList_GET_SIZE(list); i++) {                                           \
-        p->count = i + 1;                                                                       \
-        THN_TRY(parse(p, PyList_GET_ITEM(list, i), &p->all[i]));                                \
+/* Makes p->all of the entries of a sequence, which may be missing; p->count is how many of them may have to be freed. */
+#define PARSE_EACH(p, entries, all, count, parse)                                               \
+    {                                                                                           \
+        THN_OWNED PyObject *list = (entries) ? PySequence_List(entries) : PyList_New(0);        \
+        THN_NEED(list && (p->all = thn_alloc(sizeof *p->all * (size_t)PyList_GET_SIZE(list)))); \
+        for (int i = 0; i < PyList_GET_SIZE(list); i++) {                                       \
+            p->count = i + 1;                                                                   \
+            THN_TRY(parse(p, PyList_GET_ITEM(list, i), &p->all[i]));                            \
+        }                                                                                       \
     }
 
-static int parse_all(ThnProgram *p, PyObject *const *lists)
+static int parse_all(ThnProgram *p, PyObject *const *seqs)
 {
-    const int n = (int)PyList_GET_SIZE(lists[1]);
-    PARSE_EACH(p, lists[0], cells, ncells, parse_cell)
+    const int n = (int)PySequence_Size(seqs[1]);
+    THN_TRY(n);
+    PARSE_EACH(p, seqs[0], cells, ncells, parse_cell)
     p->times = thn_alloc(sizeof(double) * (size_t)n);
     p->counts = thn_alloc(sizeof(long long) * (size_t)n);
     THN_NEED(p->times && p->counts);
     p->end = p->end < 0 || p->end > n ? n : p->end;
     p->nundo = n - p->end;
-    PARSE_EACH(p, lists[1], instrs, ninstrs, parse_instr)
+    PARSE_EACH(p, seqs[1], instrs, ninstrs, parse_instr)
     if (p->tail_start < 0 || p->tail_start > p->end) {
         p->tail_start = p->end;
     }
-    PARSE_EACH(p, lists[2], inputs, ninputs, parse_input)
-    PARSE_EACH(p, lists[3], constants, nconstants, parse_slot)
-    PARSE_EACH(p, lists[4], outputs, noutputs, parse_output)
-    PARSE_EACH(p, lists[5], updates, nupdates, parse_update)
+    PARSE_EACH(p, seqs[2], inputs, ninputs, parse_input)
+    PARSE_EACH(p, seqs[3], constants, nconstants, parse_slot)
+    PARSE_EACH(p, seqs[4], outputs, noutputs, parse_output)
+    PARSE_EACH(p, seqs[5], updates, nupdates, parse_update)
     return 0;
 }
 
@@ -154,12 +158,6 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     ThnProgram *p = (ThnProgram *)type->tp_alloc(type, 0);
     THN_NULL_UNLESS(p);
     thn_pool_join();
-    PyObject *lists[6];
-    int ok = 1;
-    for (int i = 0; i < 6; i++) {
-        lists[i] = seqs[i] ? PySequence_List(seqs[i]) : PyList_New(0);
-        ok = ok && lists[i];
-    }
     p->tail_start = tail_start;
     p->end = end;
     p->serialise = serialise;
@@ -169,13 +167,8 @@ static PyObject *program_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     p->lock = (ThnLock){.lock = PyThread_allocate_lock()};
     if (!p->lock.lock) {
         PyErr_NoMemory();
-        ok = 0;
     }
-    ok = ok && parse_all(p, lists) == 0;
-    for (int i = 0; i < 6; i++) {
-        Py_XDECREF(lists[i]);
-    }
-    if (!ok) {
+    if (!p->lock.lock || parse_all(p, seqs) < 0) {
         Py_CLEAR(p);
     }
     return (PyObject *)p;

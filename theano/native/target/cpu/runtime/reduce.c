@@ -45,11 +45,11 @@
 static void combine(char op, char type, void *a, const void *b, thn_intp n)
 {
     switch (type) {
-        ACC('?', INTEGERS, uint8_t, unsigned)
         ACC('b', INTEGERS, int8_t, unsigned)
         ACC('h', INTEGERS, int16_t, unsigned)
         ACC('i', INTEGERS, int32_t, uint32_t)
         ACC('q', INTEGERS, int64_t, uint64_t)
+    case '?':
         ACC('B', INTEGERS, uint8_t, unsigned)
         ACC('H', INTEGERS, uint16_t, unsigned)
         ACC('I', INTEGERS, uint32_t, uint32_t)

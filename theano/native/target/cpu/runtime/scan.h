@@ -62,10 +62,10 @@ int thn_scan_take_buffer(ThnFrame *f, const ThnInstr *ins, const Scan *s, int i,
 int thn_scan_new_buffers(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, npy_intp rows, int known);
 /* Lends a row to an input cell of the inner program. */
 int thn_scan_lend(ThnFrame *f, ThnCell *c, char *data, const npy_intp *dims, const npy_intp *strides, const char *what, int i);
-/* Lets an input cell of the inner program see an argument that is the same in all steps. */
-int thn_scan_share(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from, int i);
+/* Whether the dims of an inner input are those that it was made for; -1 with thn_error. */
+int thn_scan_check_dims(ThnFrame *f, const ThnCell *c, const char *what, int i);
 /* A shared value's cell of the inner program gets a copy; `*same` is cleared if its memory changed. */
-int thn_scan_copy_shared(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from, int *same);
+int thn_scan_copy_shared(ThnFrame *f, ThnCell *to, ThnCell *from, int *same);
 /* Outputs of a loop without steps. */
 int thn_scan_no_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g);
 /* The outer outputs after `done` of `steps` steps. */

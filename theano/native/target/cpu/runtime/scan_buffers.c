@@ -5,18 +5,13 @@
 
 static void look_at(Buf *b, ThnCell *c)
 {
-    npy_intp step = c->itemsize;
     b->cell = c;
     b->len = c->dims[0];
     b->stride = c->strides[0];
     b->ndim = c->ndim - 1;
     b->dims = c->dims + 1;
     b->strides = c->strides + 1;
-    b->dense = 1;
-    for (int i = b->ndim - 1; i >= 0; i--) {
-        b->dense &= b->dims[i] == 1 || b->strides[i] == step;
-        step *= b->dims[i];
-    }
+    b->dense = thn_is_run(b->ndim, b->dims, b->strides, c->itemsize);
 }
 
 int thn_scan_take_buffer(ThnFrame *f, const ThnInstr *ins, const Scan *s, int i, npy_intp steps, Buf *b)
@@ -47,8 +42,7 @@ int thn_scan_take_buffer(ThnFrame *f, const ThnInstr *ins, const Scan *s, int i,
     return 0;
 }
 
-/* Whether the dims of an inner input are those that it was made for. */
-static int check_dims(ThnFrame *f, const ThnCell *c, const char *what, int i)
+int thn_scan_check_dims(ThnFrame *f, const ThnCell *c, const char *what, int i)
 {
     for (int d = 0; d < c->ndim; d++) {
         THN_FAIL_IF(f, (c->bcast >> d & 1) && c->dims[d] != 1, PyExc_TypeError,
@@ -64,17 +58,11 @@ int thn_scan_lend(ThnFrame *f, ThnCell *c, char *data, const npy_intp *dims, con
     thn_cell_release(c);
     c->data = data;
     c->flags |= THN_CELL_SET;
-    return check_dims(f, c, what, i);
-}
-
-int thn_scan_share(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from, int i)
-{
-    THN_TRY(thn_out_alias(g, to, from));
-    return check_dims(f, to, "argument", i);
+    return thn_scan_check_dims(f, c, what, i);
 }
 
 /* A shared value's cell of the inner program holds a copy: the step writes a new value while it reads the old one, or over it. */
-int thn_scan_copy_shared(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from, int *same)
+int thn_scan_copy_shared(ThnFrame *f, ThnCell *to, ThnCell *from, int *same)
 {
     if (to->kind == THN_KIND_OBJECT) {
         thn_set_object(to, from->obj);
@@ -87,11 +75,7 @@ int thn_scan_copy_shared(ThnFrame *f, ThnFrame *g, ThnCell *to, ThnCell *from, i
     if (!(to->flags & THN_CELL_SET) || memcmp(to->dims, from->dims, sizeof(npy_intp) * (size_t)to->ndim) != 0
         || to->obj || (to->buf && (to->buf->owner || to->buf->refs > 1))) {
         *same = 0;
-        if (thn_out_alloc(g, to, from->dims) < 0) {
-            f->err_type = g->err_type;
-            memcpy(f->err_msg, g->err_msg, sizeof f->err_msg);
-            return -1;
-        }
+        THN_TRY(thn_out_alloc(f, to, from->dims));
     }
     thn_copy_strided(to->ndim, to->dims, to->data, to->strides, from->data, from->strides, to->itemsize);
     return 0;

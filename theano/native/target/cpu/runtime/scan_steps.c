@@ -239,7 +239,7 @@ int thn_scan_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, Th
         same = 1;
         for (int k = 0; k < s->given.nshared; k++) {
             ThnCell *to = &g->cells[p->inputs[shared_in + k].cell], *from = &g->cells[p->outputs[shared_out + k].cell];
-            THN_TRY(thn_scan_copy_shared(f, g, to, from, &same));
+            THN_TRY(thn_scan_copy_shared(f, to, from, &same));
         }
         if (stop) {
             break;

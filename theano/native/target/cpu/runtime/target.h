@@ -13,9 +13,6 @@ static inline double thn_bytes_work(const ThnCell *c)
 /* The target of a writing instruction: x itself, or a fresh array to copy x into. */
 int thn_target_prepare(ThnFrame *f, ThnCell *out, ThnCell *x, int inplace);
 void thn_target_execute(const ThnCell *out, const ThnCell *x, int inplace);
-/* The second input's elements for reading while the output is written, which is begun with the target: a copy if they share memory,
- * with strides over `dims`, to which they broadcast, in a block of the pool, which `held`, NULL before, gets. */
-int thn_source(ThnFrame *f, const ThnInstr *ins, int inplace, int nd, const npy_intp *dims, char **data, npy_intp *strides, char **held);
 /* Whether an array may be repeated to fill dims; -1 with thn_error. */
 int thn_broadcasts(ThnFrame *f, const ThnCell *y, int nd, const npy_intp *dims);
 

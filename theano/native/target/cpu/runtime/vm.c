@@ -147,22 +147,6 @@ void thn_frame_put(ThnProgram *p, ThnFrame *f)
 
 /* ---- errors */
 
-/* The failing instruction's inputs, and what else is shown, as a tuple for the message; never fails for want of a value. */
-static PyObject *input_values(ThnFrame *f, const ThnInstr *ins)
-{
-    PyObject *t = PyTuple_New(ins->nin + ins->nshown);
-    for (int i = 0; t && i < ins->nin + ins->nshown; i++) {
-        ThnCell *c = &f->cells[i < ins->nin ? ins->ins[i] : ins->shown[i - ins->nin]];
-        PyObject *v = (c->flags & THN_CELL_SET) ? thn_box(f, c) : NULL;
-        if (!v) {
-            PyErr_Clear();
-            v = Py_NewRef(Py_None);
-        }
-        PyTuple_SET_ITEM(t, i, v);
-    }
-    return t;
-}
-
 void thn_take_error(PyObject **type, PyObject **value, PyObject **tb)
 {
     PyErr_Fetch(type, value, tb);
@@ -197,7 +181,7 @@ int thn_fail(ThnProgram *p, ThnFrame *f, const ThnInstr *ins)
     }
     PyObject *type, *value, *tb;
     thn_take_error(&type, &value, &tb);
-    THN_OWNED PyObject *values = input_values(f, ins);
+    THN_OWNED PyObject *values = thn_box_inputs(f, ins, 1);
     PyObject *r =
         values ? PyObject_CallFunction(p->on_error, "iOOOO", ins->node_index, type, value, tb ? tb : Py_None, values) : NULL;
     return thn_settle_error(r, type, value, tb);

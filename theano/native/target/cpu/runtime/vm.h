@@ -94,7 +94,6 @@ typedef struct ThnProgram {
 } ThnProgram;
 
 extern PyTypeObject *thn_ProgramType;
-extern PyTypeObject *thn_FastCallType;
 
 /* The integers of a sequence, all of least ... limit - 1, in memory to be freed; -1 with a Python error that names `who` and `what`. */
 int thn_parse_ints(PyObject *seq, int **out, int *n, long least, long limit, const char *who, const char *what);
@@ -119,8 +118,11 @@ void thn_take_error(PyObject **type, PyObject **value, PyObject **tb);
 int thn_settle_error(PyObject *r, PyObject *type, PyObject *value, PyObject *tb);
 /* Turns the failure of an instruction into a Python exception, described by `on_error`. -1. */
 int thn_fail(ThnProgram *p, ThnFrame *f, const ThnInstr *ins);
-/* The inputs as a tuple of arrays and objects; NULL + Python error. */
-PyObject *thn_box_inputs(ThnFrame *f, const ThnInstr *ins);
+/* The inputs as a tuple of arrays and objects; NULL + Python error. `shown`: with what else a message shows, and None for what has
+ * no value. */
+PyObject *thn_box_inputs(ThnFrame *f, const ThnInstr *ins, int shown);
+/* A copy of an array, or of a list of arrays, or of such lists; NULL + Python error. */
+PyObject *thn_copy_of(PyObject *v, NPY_ORDER order);
 /* Gives the outputs the values of a sequence, which `who` has returned; -1 with a Python error. */
 int thn_unbox_outputs(ThnFrame *f, const ThnInstr *ins, PyObject *values, const char *who);
 /* A `prepare` that leaves all to execute. */
