@@ -126,8 +126,8 @@ static thn_intp chunk_length(thn_intp n)
 /* Rows that are taken at a time, at most. Gathered tiles are a few cache lines wide. */
 static thn_intp rows_together(const ThnPlan *p)
 {
-    const thn_intp most = p->inner > chunk_length(p->inner) ? 1 : p->buffered ? 32 : ROWS, n = p->outer.shape[p->outer.n - 1];
-    return n < most ? n : most;
+    const thn_intp most = p->inner > chunk_length(p->inner) ? 1 : p->buffered ? 32 : ROWS, last = p->outer.n - 1;
+    return last >= 0 && p->outer.shape[last] < most ? p->outer.shape[last] : most;
 }
 
 /* Elements [e0, e1) of m rows at q (strides s) into lanes j.. of acc. */
