@@ -132,14 +132,20 @@ def test_other_threads_run_meanwhile():
 
 def test_an_interrupt_ends_many_steps():
     import _thread
+    import signal
     import threading
 
     x, w, n = T.dvector(), T.dmatrix(), T.lscalar()
     h, _ = theano.scan(lambda h, w: T.tanh(T.dot(h, w)), outputs_info=x, non_sequences=w, n_steps=n)
     f = theano.function([x, w, n], h[-1])
     timer = threading.Timer(0.2, _thread.interrupt_main)
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        f(numbers(8), numbers(8, 8), 10**9)
-    timer.join()
+    # A shell may have started the tests with the signal ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            f(numbers(8), numbers(8, 8), 10**9)
+        timer.join()
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert f(numbers(8), numbers(8, 8), 10).shape == (8,)

@@ -338,7 +338,23 @@ def storage_containers(
     input_storage: Iterable[list],
     output_storage: Iterable[list],
 ) -> tuple[list[Container], list[Container]]:
-    """Return the Containers of a graph's inputs and of its outputs, which can only be read, over their cells."""
+    """Return the Containers of a graph's inputs and of its outputs, which can only be read, over their cells.
+
+    Parameters
+    ----------
+    inputs, outputs : iterable of Variable
+        Those of the graph.
+    input_storage, output_storage : iterable of list
+        For each a list of one value.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> x = T.dscalar("x")
+    >>> (given,), (result,) = storage_containers([x], [x + 1], [[None]], [[3.0]])
+    >>> given.readonly, result.readonly, result.value
+    (False, True, 3.0)
+    """
     return (
         [Container(var, cell) for var, cell in zip(inputs, input_storage, strict=True)],
         [Container(var, cell, readonly=True) for var, cell in zip(outputs, output_storage, strict=True)],

@@ -80,6 +80,21 @@ class Supervisor(Feature):
 
 
 def protected_inputs(fgraph: FunctionGraph) -> set[Variable]:
-    """Return the inputs that a graph must not overwrite: all of them where no Supervisor tells which."""
+    """Return the inputs that a graph must not overwrite: all of them where no Supervisor tells which.
+
+    Parameters
+    ----------
+    fgraph : FunctionGraph
+        Any graph.
+
+    Examples
+    --------
+    >>> import theano.tensor as T
+    >>> from theano.gof import FunctionGraph
+    >>> x, y = T.vectors("xy")
+    >>> fgraph = FunctionGraph([x, y], [x + y], features=[Supervisor([x])])
+    >>> protected_inputs(fgraph)
+    {x}
+    """
     supervisors = [feature for feature in fgraph._features if isinstance(feature, Supervisor)]
     return {v for supervisor in supervisors for v in supervisor.protected} if supervisors else set(fgraph.inputs)

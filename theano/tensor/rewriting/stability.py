@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from theano.gof.rewriting.rules import Rewrite
+from theano.gof.rewriting.rules import Rewrite as _Rewrite
 from theano.scalar import compound
 from theano.tensor import basic as T
 from theano.tensor.elemwise import DimShuffle, Elemwise, Sum
@@ -46,7 +46,7 @@ _TWICE = [
     (P.sub(P.exp(x), P.exp(-x)), P.sinh(x)),
     (P.sub(P.exp(-x), P.exp(x)), P.sinh(-x)),
 ]
-sum_of_opposites = Rewrite("sum_of_opposites", [rule(before, 2 * half, "floats") for before, half in _TWICE])
+sum_of_opposites = _Rewrite("sum_of_opposites", [rule(before, 2 * half, "floats") for before, half in _TWICE])
 
 
 local_log_of_opposites = rewrite(

@@ -544,6 +544,10 @@ def exact_replacement(node: Any, new: Any, index: int = 0) -> Any:
 
     Parameters
     ----------
+    node : Apply
+        What is replaced.
+    new : TensorVariable
+        What takes the place of its output; it gets its stack trace.
     index : int
         Which output.
 
