@@ -1,5 +1,6 @@
 """Graphs that are hard to schedule, fuse or lower give the same values natively, in Python, and without rewrites."""
 
+import functools
 import os
 import random
 
@@ -183,6 +184,20 @@ def test_products_of_complex_numbers_are_rounded_alike_everywhere(dtype):
     for start in range(1, 20):
         for part, complete in zip(f(a[start:].copy(), b[start:].copy()), whole):
             np.testing.assert_array_equal(part, complete[start:])
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+@pytest.mark.parametrize("n", [2, 3, 6])
+def test_operations_of_several_complex_numbers(dtype, n):
+    rng = np.random.RandomState(n)
+    values = [(rng.normal(size=7) + 1j * rng.normal(size=7)).astype(dtype) for _ in range(n)]
+    inputs = [T.TensorType(dtype, (False,))() for _ in range(n)]
+    f = theano.function(inputs, [T.mul(*inputs), T.add(*inputs), T.mul(*inputs[1:]) / inputs[0]])
+    product = functools.reduce(np.multiply, values)
+    expected = [product, sum(values), functools.reduce(np.multiply, values[1:]) / values[0]]
+    for found, right in zip(f(*values), expected, strict=True):
+        assert found.dtype == dtype
+        np.testing.assert_allclose(found, right, rtol=1e-5)
 
 
 def test_extrema_of_complex_numbers():

@@ -361,8 +361,11 @@ def _text(x: Expression, names: Mapping[str, str] | None, spelling: Callable[[st
         return text if precedence >= least else f"({text})"
 
     if is_function(x):
-        name = c_function(x)
-        return f"{name if spelling is None else spelling(name)}({', '.join([within(a, 0) for a in args])})", _PRIMARY
+        name = c_function(x) if spelling is None else spelling(c_function(x))
+        texts = [within(a, 0) for a in args]
+        while op in _OF_COMPLEX and len(texts) > 2:
+            texts[:2] = [f"{name}({texts[0]}, {texts[1]})"]
+        return f"{name}({', '.join(texts)})", _PRIMARY
     known = OPERATORS.get(op)
     if known is not None:
         first, *rest = args

@@ -4,7 +4,7 @@
  * positions of one remainder of the strides read every so many taps. */
 #include "conv.h"
 #include "conv_winograd.h"
-#include "copy.h"
+#include "plan.h"
 
 #define PASSED 4e6      /* bytes of images that caches hold while phases pass over them, about */
 #define TOGETHER 1000000 /* bytes of images whose phases are made before those of the next */
@@ -23,23 +23,55 @@ void thn_conv_prefer(const ThnConvAlgorithm *a)
 
 /* ---- zeros */
 
+typedef struct {
+    int nd;
+    npy_intp item, dims[2 + 2 * THN_CONV_DIMS], strides[2 + 2 * THN_CONV_DIMS];
+    char *data;
+} Zeros;
+
+static void clear(const Zeros *z, int dim, char *data)
+{
+    const npy_intp n = z->dims[dim], step = z->strides[dim];
+    const int last = dim == z->nd - 1;
+    if (last && step == z->item) {
+        memset(data, 0, (size_t)(n * step));
+        return;
+    }
+    for (npy_intp i = 0; i < n; i++, data += step) {
+        if (last) {
+            memset(data, 0, (size_t)z->item);
+        } else {
+            clear(z, dim + 1, data);
+        }
+    }
+}
+
+static int clear_some(void *ctx, npy_intp i, npy_intp end)
+{
+    const Zeros *z = ctx;
+    for (; i < end; i++) {
+        clear(z, 2, z->data + i / z->dims[1] * z->strides[0] + i % z->dims[1] * z->strides[1]);
+    }
+    return 0;
+}
+
 void thn_conv_clear(const ThnConv *c)
 {
     const int weights = c->direction == THN_CONV_WEIGHTS, forward = c->direction == THN_CONV_FORWARD;
     const npy_intp *lengths = forward ? c->top : weights ? c->kernel : c->image;
     const npy_intp *steps = forward ? c->top_strides : weights ? c->filter_strides : c->image_strides;
-    npy_intp dims[] = {weights ? c->groups * c->filters : c->batch,
-                       weights ? c->channels : c->groups * (forward ? c->filters : c->channels),
-                       lengths[0], lengths[1], lengths[2], 1, 1, 1};
-    npy_intp strides[2 + 2 * THN_CONV_DIMS], none[2 + 2 * THN_CONV_DIMS] = {0};
-    memcpy(strides, steps, sizeof *strides * (2 + THN_CONV_DIMS));
-    if (weights && c->unshared) {
-        memcpy(dims + 5, c->top, sizeof c->top);
+    Zeros z = {.nd = weights ? 8 : 5, .item = c->item, .data = forward ? c->at.top : weights ? c->at.filters : c->at.images,
+               .dims = {weights ? c->groups * c->filters : c->batch,
+                        weights ? c->channels : c->groups * (forward ? c->filters : c->channels)},
+               .strides = {steps[0], steps[1]}};
+    for (int i = 0; i < THN_CONV_DIMS; i++) {
+        z.dims[2 + i] = lengths[i];
+        z.strides[2 + i] = steps[2 + i];
+        z.dims[5 + i] = c->unshared ? c->top[i] : 1;
+        z.strides[5 + i] = c->place_strides[i];
     }
-    memcpy(strides + 5, c->place_strides, sizeof c->place_strides);
-    const double zero = 0;
-    thn_loop2(2 + 2 * THN_CONV_DIMS, dims, forward ? c->at.top : weights ? c->at.filters : c->at.images, strides, (const char *)&zero,
-              none, thn_copy_inner(c->item));
+    const npy_intp planes = z.dims[0] * z.dims[1];
+    thn_parallel_ranges(planes, thn_share((double)(planes * thn_conv_size(lengths) * c->item) * 0.1, planes), clear_some, &z);
 }
 
 /* ---- phases */

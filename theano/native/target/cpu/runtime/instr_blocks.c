@@ -1,10 +1,10 @@
 /* Instructions: products of chosen blocks of vectors and matrices. */
 #include "vm.h"
 #include "blas.h"
+#include "copy.h"
 #include "lapack.h"
 #include "processor.h"
 #include "row_product.h"
-#include "tables.h"
 #include "target.h"
 #include "threads.h"
 
@@ -15,7 +15,7 @@ typedef struct {
     const ThnCell *x, *y, *w, *out, *alpha;
     npy_intp batch, nx, ny, per_task;
     ThnRowProduct small; /* what a dot product of a small block is done by */
-    const npy_intp *ix, *iy; /* which blocks, (batch, nx) and (batch, ny) */
+    const int64_t *ix, *iy; /* which blocks, (batch, nx) and (batch, ny) */
 } Job;
 
 /* The block of the i-th vector of x and the k-th of y in the n-th of the batch. */
@@ -105,13 +105,16 @@ static int outer_some(void *ctx, npy_intp share, npy_intp end)
 /* ---- operands: o, W, h, indices of h, indices of o; or o, x, y, indices of x, indices of y, alpha */
 
 /* Reads indices of blocks, which count from the end where they are negative. */
-static int read_indices(ThnFrame *f, const ThnCell *c, npy_intp blocks, npy_intp *out)
+static int read_indices(ThnFrame *f, const ThnCell *c, npy_intp blocks, int64_t *out)
 {
-    int64_t v;
-    THN_FAIL_IF(f, !thn_within(c, -blocks, blocks, &v), PyExc_IndexError, "index %lld is out of bounds for %ld blocks", (long long)v,
-                (long)blocks);
+    const ThnReadInt get = thn_int_reader(c->typenum);
     for (npy_intp n = 0; n < c->dims[0]; n++) {
-        thn_offsets(c->typenum, c->data + n * c->strides[0], c->strides[1], c->dims[1], blocks, 1, 1, 0, out + n * c->dims[1]);
+        for (npy_intp i = 0; i < c->dims[1]; i++) {
+            const int64_t v = get(c->data + n * c->strides[0] + i * c->strides[1]);
+            THN_FAIL_IF(f, v >= blocks || v < -blocks, PyExc_IndexError, "index %lld is out of bounds for %ld blocks", (long long)v,
+                        (long)blocks);
+            *out++ = v < 0 ? v + blocks : v;
+        }
     }
     return 0;
 }
@@ -136,9 +139,9 @@ static int prepare(ThnFrame *f, const ThnInstr *ins, const ThnCell *w, const Thn
         return -1;
     }
     const npy_intp nx = x->dims[0] * x->dims[1], ny = y->dims[0] * y->dims[1];
-    Job *j = thn_scratch(f, ins, sizeof *j + sizeof(npy_intp) * (size_t)(nx + ny));
+    Job *j = thn_scratch(f, ins, sizeof *j + sizeof(int64_t) * (size_t)(nx + ny));
     THN_NEED(j);
-    npy_intp *indices = (npy_intp *)(j + 1);
+    int64_t *indices = (int64_t *)(j + 1);
     const npy_intp products = w->dims[2] * w->dims[3];
     *j = (Job){.batch = x->dims[0], .nx = x->dims[1], .ny = y->dims[1]};
     const double each = (double)products * (double)j->nx;
@@ -153,7 +156,7 @@ static int prepare(ThnFrame *f, const ThnInstr *ins, const ThnCell *w, const Thn
 static Job *begin(ThnFrame *f, const ThnInstr *ins, int w, int x, int y)
 {
     Job *j = f->scratch[ins->index].ptr;
-    j->ix = (const npy_intp *)(j + 1);
+    j->ix = (const int64_t *)(j + 1);
     j->out = THN_OUT(f, ins, 0);
     j->w = w ? THN_IN(f, ins, w) : j->out;
     j->x = THN_IN(f, ins, x);

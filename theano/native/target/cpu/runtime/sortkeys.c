@@ -416,9 +416,14 @@ typedef struct {
 static int pair_some(void *ctx, npy_intp start, npy_intp stop)
 {
     const Positions *p = ctx;
+    if (p->size == 4) {
+        for (npy_intp i = start; i < stop; i++) {
+            p->a[i] = (uint64_t)((const uint32_t *)p->keys)[i] << 32 | (uint64_t)i;
+        }
+        return 0;
+    }
     for (npy_intp i = start; i < stop; i++) {
-        const uint64_t key = p->size == 4 ? ((const uint32_t *)p->keys)[i] : ((const uint64_t *)p->keys)[i] >> p->low;
-        p->a[i] = key << 32 | (uint64_t)i;
+        p->a[i] = ((const uint64_t *)p->keys)[i] >> p->low << 32 | (uint64_t)i;
     }
     return 0;
 }
