@@ -22,6 +22,8 @@
 #define PARTIAL 256
 /* Bytes of neighbouring planes whose filters' gradients are made together. */
 #define NEAR 32768
+/* Bytes by which narrow planes are fetched before they are read. */
+#define AHEAD 2048
 #define MOST_LENGTH ((npy_intp)1 << 28)
 
 /* Positions from x on for which something is to be left out: what the loads may read, all bits of it or none. */

@@ -230,6 +230,8 @@ INLINE void NAME(narrow)(int taps, const Row *s, const char *plane, char *to_, c
         /* Of the rows of which the last taps read this row, the next one, ... */
         V sums[MOST_TAPS] = {{0}};
         for (npy_intp y = first - taps + 1, r = first - s->above; y < last; y++, r++) {
+            /* Masked loads are not seen by the processor's prefetching. */
+            __builtin_prefetch((const char *)row + AHEAD);
             if ((size_t)r < (size_t)s->height) {
                 V v[MOST_TAPS];
                 EACH(kx, taps) v[kx] = LOAD_IF(row + kx, edge->masks[kx]);
@@ -266,6 +268,8 @@ TARGET static void NAME(narrow_dots_3)(const Row *s, const char *plane, char *ot
         for (npy_intp y = first, r = first - s->above; y < last + taps - 1; y++, r++) {
             EACH(k, taps - 1) t[taps - 1 - k] = t[taps - 2 - k];
             t[0] = (V){0};
+            __builtin_prefetch((const char *)row + AHEAD);
+            __builtin_prefetch((const char *)top + AHEAD);
             if (y < last) {
                 t[0] = LOAD_IF(top, edge->masks[TOP_MASK]);
                 top = (const T *)((const char *)top + s->out_row);
