@@ -21,7 +21,7 @@
 /* Products that are added up in the precision of operands, at most, about. */
 #define PARTIAL 256
 /* Bytes of neighbouring planes whose filters' gradients are made together. */
-#define NEAR 32768
+#define NEAR 131072
 /* Bytes by which narrow planes are fetched before they are read. */
 #define AHEAD 2048
 #define MOST_LENGTH ((npy_intp)1 << 28)
