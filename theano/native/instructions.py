@@ -119,7 +119,7 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(f"the runtime has no instruction and no enumeration {name}")
 
 
-def _instruction_class(class_name: str, name: str, fields: list[Any], memory: str, reads: int | None, replay: str,
+def _instruction_class(class_name: str, name: str, fields: list[Any], memory: str, reads: int | None, _replay: str,
                        flags: list[str], text: str) -> type[Instruction]:
     facts = {
         **{field: property(operator.itemgetter(position)) for position, (field, _, _) in enumerate(fields)},
