@@ -113,7 +113,10 @@ def local_grad_of_softmax_by_hand(node: Any) -> Any:
         minus = T.constant(np.asarray(-1, dtype=e.type.dtype))
         if _split(scale) != (-1.0, []):
             gradient = quotient([minus, *scale[0], gradient], scale[1], e.type.dtype)
-        rest = [T.mul(t, *outer) if outer else t for k, t in enumerate(terms) if k not in (i, j)]
+        left = [k for k in range(len(terms)) if k not in (i, j)]
+        if not outer:
+            left = _without_sums_of((terms[i], terms[j]), axis, left, fractions)
+        rest = [T.mul(terms[k], *outer) if outer else terms[k] for k in left]
         return replacement(node, T.add(gradient, *rest) if rest else gradient)
     return False
 
@@ -130,6 +133,23 @@ def _gradient(e: Any, axis: int, h: _Fraction, total: Any) -> Any:
     x = _unshifted(x, (axis,))
     op = softmax_grad if of_softmax else logsoftmax_grad
     return _along(lambda g_rows, rows: op(g_rows, softmax_op(rows)), axis, T.cast(g, dtype), x)
+
+
+def _without_sums_of(parts: tuple[Any, Any], axis: int, terms: list[int], fractions: list[_Fraction]) -> list[int]:
+    """Those `terms` that are no pair of one thing times the sum of either of two `parts`, the sum of which is 0.
+
+    They would go at last as `local_grad_through_maximum` says, but what they become until then takes two more passes.
+    """
+    beside: tuple[dict, dict] = ({}, {})
+    for k in terms:
+        top, bottom = fractions[k]
+        for f in top:
+            for side, part in zip(beside, parts):
+                if _summed(f) == (part, axis):
+                    value, factors = _split((_without(top, f) or [], bottom))
+                    side.setdefault((value, *factors), k)
+    gone = {side[what] for what in beside[0].keys() & beside[1].keys() for side in beside}
+    return [k for k in terms if k not in gone]
 
 
 @rewrites([T.add], "canonicalize", among_inputs=[T.mul], needs=[T.eq])
