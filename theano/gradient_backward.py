@@ -132,7 +132,8 @@ class Backward:
             clients.setdefault(output, {})
             stack = [self._edges(output, visited, constants)]
             while stack:
-                for node, position, inp in stack[-1]:
+                node, edges = stack[-1]
+                for position, inp in edges:
                     takers = clients.get(inp)
                     if takers is None:
                         clients[inp] = {node: [position]}
@@ -147,21 +148,19 @@ class Backward:
                     stack.pop()
         self.patterns = patterns
 
-    def _edges(self, var: Variable, visited: set[Variable], constants: frozenset[Variable]) -> Any:
-        """Iterate over `(node, position, input)` of the inputs that `var` truly depends on."""
-        if var in visited:
-            return iter(())
+    def _edges(self, var: Variable, visited: set[Variable], constants: frozenset[Variable]) -> tuple[Any, Any]:
+        """The node of `var`, and an iterator over `(position, input)` of the inputs that `var` truly depends on."""
+        node, seen = var.owner, var in visited
         visited.add(var)
-        node = var.owner
-        if node is None or var in constants:
-            return iter(())
+        if seen or node is None or var in constants:
+            return node, iter(())
         if node not in self.patterns:
             self.patterns[node] = _node_to_pattern(node)
         pattern = self.patterns[node]
         if pattern is None:
-            return iter([(node, i, inp) for i, inp in enumerate(node.inputs)])
+            return node, enumerate(node.inputs)
         index = node.outputs.index(var)
-        return iter([(node, i, inp) for i, inp in enumerate(node.inputs) if pattern[i][index]])
+        return node, iter([(i, inp) for i, inp in enumerate(node.inputs) if pattern[i][index]])
 
     def _keep_ancestors_of(self, wrt: Sequence[Variable]) -> None:
         """Drop from `clients` the variables that do not depend on an element of `wrt`."""

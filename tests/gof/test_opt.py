@@ -968,3 +968,60 @@ def test_nodes_that_were_left_out_are_looked_at_when_an_optimizer_for_them_wakes
     fgraph = gof.FunctionGraph([], [add(constant(1), constant(2))])
     EquilibriumOptimizer([no_neg, of_constants], max_use_ratio=10).optimize(fgraph)
     assert looked_at == [add]
+
+
+def _offers(changes):
+    """A sequence of two equilibria that share a rewrite, with another optimizer between them, and what was offered to it."""
+    offered = []
+
+    @local_optimizer([neg])
+    def look(node):
+        offered.append(node)
+        return False
+
+    @local_optimizer([add])
+    def other(node):
+        return False
+
+    stages = [EquilibriumOptimizer([look], max_use_ratio=10), EquilibriumOptimizer([look, other], max_use_ratio=10)]
+    seq = SeqOptimizer([stages[0], optimizer(changes), stages[1]])
+    return seq, stages, offered
+
+
+def test_what_a_stage_has_seen_the_next_one_does_not_offer_again():
+    x, y, _ = (float64(name) for name in "xyz")
+    for changes, times in (
+        (lambda fgraph: None, 1),
+        # Another graph, other features: it is all new.
+        (lambda fgraph: fgraph.replace(fgraph.inputs[1], fgraph.inputs[0]), 2),
+        (lambda fgraph: fgraph.attach_feature(gof.toolbox.NodeFinder()), 2),
+    ):
+        seq, stages, offered = _offers(changes)
+        fgraph = graph([x, y], add(neg(x), y))
+        seq.optimize(fgraph)
+        assert len(offered) == times
+        # Who calls an optimizer is not told that it need not look.
+        for n, stage in enumerate(stages, 1):
+            stage.optimize(fgraph)
+            assert len(offered) == times + n
+
+
+def test_a_change_wakes_what_has_seen_the_graph_before_it():
+    x, y, z = (float64(name) for name in "xyz")
+    seen = []
+
+    @local_optimizer([mul])
+    def of_mul(node):
+        # Its node is not offered where the second stage begins, and is one of those near its change.
+        seen.append([i.owner is not None and i.owner.op == sub for i in node.inputs])
+        return [add(*node.inputs)] if any(seen[-1]) else False
+
+    @local_optimizer([add])
+    def to_sub(node):
+        return [sub(*node.inputs)]
+
+    stages = [EquilibriumOptimizer([of_mul], max_use_ratio=10), EquilibriumOptimizer([of_mul, to_sub], max_use_ratio=10)]
+    fgraph = graph([x, y, z], mul(add(x, y), z))
+    SeqOptimizer(stages).optimize(fgraph)
+    assert seen == [[False, False], [True, False]]
+    assert str(fgraph) == "[sub(sub(x, y), z)]"

@@ -144,6 +144,8 @@ class FunctionGraph:
     traces_are_checked = False
     #: Whether what is being replaced has a stack trace.
     replaces_a_trace = False
+    #: What a sequence of optimizers knows, while it runs, of who has seen the graph as it is.
+    settled: Any = None
     _constant_inputs = False
 
     def __init__(
@@ -241,6 +243,10 @@ class FunctionGraph:
     def clients(self, r: Variable) -> list:
         """Return who takes a variable: a list of ``(node, i)`` and ``('output', i)``."""
         return r.clients
+
+    def state(self) -> tuple:
+        """Return what is equal as long as neither the graph nor its features change."""
+        return self._version, list(self._features)
 
     def add_input(self, var: Variable) -> None:
         """Add an input that the graph does not use yet."""

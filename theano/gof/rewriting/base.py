@@ -332,6 +332,32 @@ class SequenceProfile(Profile):
         print(file=stream)
 
 
+class Settled:
+    """The local optimizers that have been offered every node of a graph as it is, and changed nothing.
+
+    Stages share many of them: the next stage need not ask again what has just been asked.
+    """
+
+    def __init__(self) -> None:
+        self._state: Any = None
+        self._opts: set[Any] = set()
+
+    def _recall(self, fgraph: Any) -> set[Any]:
+        # What a feature knows may matter as the graph itself does.
+        state = fgraph.state()
+        if self._state != state:
+            self._state, self._opts = state, set()
+        return self._opts
+
+    def of(self, fgraph: Any) -> set[Any]:
+        """Those of the graph as it is now."""
+        return self._recall(fgraph)
+
+    def add(self, fgraph: Any, opts: Iterable[Any]) -> None:
+        """Take note that they leave the graph as it is."""
+        self._recall(fgraph).update(opts)
+
+
 class SeqOptimizer(Optimizer, list):
     """Apply a list of global optimizers one after another.
 
@@ -399,10 +425,24 @@ class SeqOptimizer(Optimizer, list):
             opt.add_requirements(fgraph)
 
     def apply(self, fgraph) -> Any:
-        parts: list[Part] = []
         nb_before = len(fgraph.apply_nodes)
         start_overhead = Overhead.of(fgraph)
         profiled = getattr(fgraph, "profile", None)
+        outermost = fgraph.settled is None
+        if outermost:
+            fgraph.settled = Settled()
+        try:
+            parts = self._apply_each(fgraph, profiled)
+        finally:
+            if outermost:
+                fgraph.settled = None
+        fgraph.current_pass = None
+        overhead = start_overhead.until_now(fgraph)
+        title = getattr(self, "name", None) or getattr(self, "__name__", None) or ""
+        return SequenceProfile(title, nb_before, len(fgraph.apply_nodes), overhead, parts)
+
+    def _apply_each(self, fgraph, profiled: Any) -> list[Part]:
+        parts: list[Part] = []
         for opt in self:
             validated = profiled.validate_time if profiled else 0.0
             start = time.perf_counter()
@@ -419,10 +459,7 @@ class SeqOptimizer(Optimizer, list):
                 self.failure_callback(exc, self, opt)
             seconds = time.perf_counter() - start
             parts.append(Part(opt, profile, seconds, profiled.validate_time - validated if profiled else 0.0))
-        fgraph.current_pass = None
-        overhead = start_overhead.until_now(fgraph)
-        title = getattr(self, "name", None) or getattr(self, "__name__", None) or ""
-        return SequenceProfile(title, nb_before, len(fgraph.apply_nodes), overhead, parts)
+        return parts
 
     def print_summary(self, stream: TextIO | None = None, level: int = 0, depth: int = -1) -> None:
         super().print_summary(stream, level, depth)

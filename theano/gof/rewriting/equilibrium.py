@@ -56,19 +56,29 @@ class _Worklist(toolbox.Feature):
         self.pushed = 0
         self.nb_imported = 0
         self.index = TrackIndex()
-        # The local optimizers whose `needs` the graph does not have yet.
+        # The local optimizers whose `needs` the graph does not have yet, and until it changes those that have seen it.
         self.asleep: set[LocalOptimizer] = set()
+        self.settled: set[LocalOptimizer] = set()
         # All nodes, in order, and those of them that are not left out because all optimizers for them sleep.
         self.nodes: Sequence[Any] = ()
         self.busy: Sequence[Any] = ()
 
-    def sleep(self, index: TrackIndex, ops: Iterable[Any]) -> None:
-        """Pass over the optimizers of `index` that need an Op that is not among `ops`, until one comes in."""
+    def sleep(self, index: TrackIndex, ops: Iterable[Any], settled: Iterable[LocalOptimizer] = ()) -> None:
+        """Pass over the optimizers of `index` that need an Op that is not among `ops`, until one comes in.
+
+        Those that are `settled` have been offered this very graph, and are passed over until it changes.
+        """
         self.index = index
         self.asleep = asleep = set(index.with_needs())
         for op in ops:
             if asleep and (woken := index.woken_by(op)):
                 asleep.difference_update(woken)
+        self.settled = set(settled) - asleep
+        asleep |= self.settled
+
+    def _stir(self) -> None:
+        self.asleep -= self.settled
+        self.settled.clear()
 
     def start(self, fgraph: Any, start_from: Any, alone: bool) -> None:
         """Begin with the nodes behind `start_from`, or all.
@@ -173,6 +183,8 @@ class _Worklist(toolbox.Feature):
         self.serial += 1
         # After what is being looked at, or, between passes, after all.
         self.rank[node] = (self.current & -_STEP if self.current < _END else _LATE) + self.serial
+        if self.settled:
+            self._stir()
         if self.asleep and (woken := self.index.woken_by(node.op)):
             self._wake(woken)
         if self.ignore_newtrees:
@@ -200,6 +212,8 @@ class _Worklist(toolbox.Feature):
         self.moved = (node, lost)
 
     def on_change_input(self, fgraph, node, i, r, new_r, reason) -> None:
+        if self.settled:
+            self._stir()
         if node != "output":
             self.mark(node)
         self._lost_client(r, None)
@@ -438,9 +452,10 @@ class _Run:
     def to_equilibrium(self) -> Any:
         fgraph, nav, work = self.fgraph, self.nav, self.work
         profile = self.profile
+        settled = () if self.start_from is not None or fgraph.settled is None else fgraph.settled.of(fgraph)
         fgraph.attach_feature(work)
         try:
-            work.sleep(nav.index, fgraph.present_ops())
+            work.sleep(nav.index, fgraph.present_ops(), settled)
             self._look_at_everything()
             verified = False
             graph_changed = True
@@ -473,6 +488,9 @@ class _Run:
                 self._look_at_everything()
         finally:
             fgraph.remove_feature(work)
+        seen_by_all = verified or len(profile.passes) == 1
+        if seen_by_all and fgraph.settled is not None and self.start_from is None and self.aborted_by is None:
+            fgraph.settled.add(fgraph, nav.index.all())
         if self.aborted_by is not None:
             message = (
                 f"EquilibriumOptimizer max'ed out by '{optimizer_label(self.aborted_by)}'. You can safely raise the "

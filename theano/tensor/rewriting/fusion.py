@@ -45,7 +45,8 @@ def _has_c_code(node: Any) -> bool:
     """Whether the scalar Op of `node` has C code for the types it is used with."""
     op = node.op
     scalar_op = op.scalar_op
-    key = (*[i.type.dtype for i in node.inputs], "->", *[o.type.dtype for o in node.outputs])
+    # An Op has a number of outputs, whatever that of its inputs.
+    key = tuple([v.type.dtype for v in node.inputs + node.outputs])
     cache = op.__dict__.setdefault("_fusable", {})
     known = cache.get(key)
     if known is not None:

@@ -174,6 +174,11 @@ class ShapeFeature(toolbox.Feature):
         if infers and type(node.op) is Elemwise and len(node.outputs) == 1:
             shape = self._of_all(node)
             if shape is not None:
+                out = node.outputs[0]
+                if out not in self.replaced and self._opaque.keys().isdisjoint(node.inputs):
+                    # It is complete already.
+                    known[out] = shape
+                    return
                 o_shapes = [shape]
         if infers and o_shapes is None:
             i_shapes = [known[i] if i in known else self.shape_tuple(i) for i in node.inputs]
