@@ -195,11 +195,11 @@ def grad(
     if known_grads:
         outputs.extend(var for var in known_grads if var is not cost)
 
-    driver = Backward(outputs, wrt_list, check_constants(consider_constant), initial_gradients(cost, known_grads))
-    if add_names and cost is not None:
-        driver.cost_name = cost.name
     result: list[Any] = []
     with garbage_collection_paused():
+        driver = Backward(outputs, wrt_list, check_constants(consider_constant), initial_gradients(cost, known_grads))
+        if add_names and cost is not None:
+            driver.cost_name = cost.name
         gradients = [driver.gradient(elem) for elem in wrt_list]
     for elem, gradient in zip(wrt_list, gradients, strict=True):
         if isinstance(gradient.type, NullType) and null_gradients == "raise":
