@@ -16,6 +16,8 @@ typedef ThnRowProduct Row;
 
 typedef float F8 __attribute__((vector_size(32), aligned(4)));
 typedef double D4 __attribute__((vector_size(32), aligned(8)));
+typedef float F16 __attribute__((vector_size(64), aligned(4)));
+typedef double D8 __attribute__((vector_size(64), aligned(8)));
 
 /* Columns of y from `first` on: alpha * sum + beta * z. */
 #define FINISH(T)                                                                                                   \
@@ -58,8 +60,9 @@ THN_AVX2 static inline D4 part_double(const double *p, int n)
  * each to sums of its own, so that additions need not wait. */
 #define WHOLE(T, V, J) ((const V *)b)[J]
 #define PART(T, V, J) part_##T((const T *)b, n)
-#define BLOCK(NAME, T, V, NV, CHAINS, LOAD)                                                                         \
-    THN_AVX2 static void NAME(const Row *r, npy_intp first, int n)                                                  \
+#define BLOCK(NAME, T, V, NV, CHAINS, LOAD) BLOCK_FOR(THN_AVX2, NAME, T, V, NV, CHAINS, LOAD)
+#define BLOCK_FOR(TARGET, NAME, T, V, NV, CHAINS, LOAD)                                                             \
+    TARGET static void NAME(const Row *r, npy_intp first, int n)                                                  \
     {                                                                                                               \
         enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
         V acc[CHAINS][NV];                                                                                          \
@@ -68,35 +71,53 @@ THN_AVX2 static inline D4 part_double(const double *p, int n)
         T sum[NV * LANES];                                                                                          \
         npy_intp i = 0;                                                                                             \
         _Pragma("GCC unroll 8") for (int c = 0; c < CHAINS; c++) {                                                  \
-            _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[c][j] = (V){0};                                \
+            _Pragma("GCC unroll 16") for (int j = 0; j < NV; j++) acc[c][j] = (V){0};                                \
         }                                                                                                           \
         for (; i + CHAINS <= depth; i += CHAINS) {                                                                  \
             _Pragma("GCC unroll 8") for (int c = 0; c < CHAINS; c++, x += r->xs, b += step) {                       \
                 const T v = *(const T *)x;                                                                          \
-                _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[c][j] += v * LOAD(T, V, j);                \
+                _Pragma("GCC unroll 16") for (int j = 0; j < NV; j++) acc[c][j] += v * LOAD(T, V, j);                \
             }                                                                                                       \
         }                                                                                                           \
         for (; i < depth; i++, x += r->xs, b += step) {                                                             \
             const T v = *(const T *)x;                                                                              \
-            _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[0][j] += v * LOAD(T, V, j);                    \
+            _Pragma("GCC unroll 16") for (int j = 0; j < NV; j++) acc[0][j] += v * LOAD(T, V, j);                    \
         }                                                                                                           \
         _Pragma("GCC unroll 8") for (int h = CHAINS / 2; h > 0; h /= 2) {                                           \
             _Pragma("GCC unroll 8") for (int c = 0; c < h; c++) {                                                   \
-                _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) acc[c][j] += acc[c + h][j];                    \
+                _Pragma("GCC unroll 16") for (int j = 0; j < NV; j++) acc[c][j] += acc[c + h][j];                    \
             }                                                                                                       \
         }                                                                                                           \
         if (r->ys == sizeof(T) && !r->z && n == NV * LANES) {                                                       \
             V *y = (V *)((T *)r->y + first);                                                                        \
-            _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) y[j] = (T)r->alpha * acc[0][j];                    \
+            _Pragma("GCC unroll 16") for (int j = 0; j < NV; j++) y[j] = (T)r->alpha * acc[0][j];                    \
             return;                                                                                                 \
         }                                                                                                           \
-        _Pragma("GCC unroll 8") for (int j = 0; j < NV; j++) *(V *)(sum + j * LANES) = acc[0][j];                   \
+        _Pragma("GCC unroll 16") for (int j = 0; j < NV; j++) *(V *)(sum + j * LANES) = acc[0][j];                   \
         finish_##T(r, first, n, sum);                                                                               \
     }
 
 #define BLOCKS_OF(NV, BLOCK_OF_THEM)                                                                                \
     for (; j + NV * LANES <= n; j += NV * LANES) {                                                                  \
         BLOCK_OF_THEM(r, j, NV * LANES);                                                                            \
+    }
+/* As many columns as there are registers for, whose rows are read as they lie: what is not in the first cache comes ahead. Elements
+ * are made as by NAME_8. */
+#define BY_WIDE_ROWS(NAME, T, V)                                                                                    \
+    BLOCK_FOR(THN_AVX512, NAME##_w16, T, V, 16, 1, WHOLE)                                                           \
+    BLOCK_FOR(THN_AVX512, NAME##_w12, T, V, 12, 1, WHOLE)                                                           \
+    BLOCK_FOR(THN_AVX512, NAME##_w8, T, V, 8, 1, WHOLE)                                                             \
+    BLOCK_FOR(THN_AVX512, NAME##_w4, T, V, 4, 1, WHOLE)                                                             \
+    static npy_intp NAME##_wide(const Row *r)                                                                       \
+    {                                                                                                               \
+        enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
+        const npy_intp n = r->b.cols;                                                                               \
+        npy_intp j = 0;                                                                                             \
+        BLOCKS_OF(16, NAME##_w16)                                                                                   \
+        BLOCKS_OF(12, NAME##_w12)                                                                                   \
+        BLOCKS_OF(8, NAME##_w8)                                                                                     \
+        BLOCKS_OF(4, NAME##_w4)                                                                                     \
+        return j;                                                                                                   \
     }
 #define BY_ROWS(NAME, T, V)                                                                                         \
     BLOCK(NAME##_8, T, V, 8, 1, WHOLE)                                                                              \
@@ -108,7 +129,7 @@ THN_AVX2 static inline D4 part_double(const double *p, int n)
     {                                                                                                               \
         enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
         const npy_intp n = r->b.cols;                                                                               \
-        npy_intp j = 0;                                                                                             \
+        npy_intp j = thn_has_avx512() ? NAME##_wide(r) : 0;                                                         \
         BLOCKS_OF(8, NAME##_8)                                                                                      \
         BLOCKS_OF(4, NAME##_4)                                                                                      \
         BLOCKS_OF(2, NAME##_2)                                                                                      \
@@ -214,6 +235,8 @@ FINISH(float)
 FINISH(double)
 SWEEP(sweep_f4, float, F8)
 SWEEP(sweep_f8, double, D4)
+BY_WIDE_ROWS(rows_f4, float, F16)
+BY_WIDE_ROWS(rows_f8, double, D8)
 BY_ROWS(rows_f4, float, F8)
 BY_ROWS(rows_f8, double, D4)
 BY_COLUMNS(columns_f4, float, F8)
