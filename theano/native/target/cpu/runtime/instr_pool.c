@@ -243,6 +243,7 @@ typedef struct {
     ThnInner store;           /* to the output's dtype; NULL: it is computed in that */
     int is_average, padded, first;
     int spreads;              /* gradients are spread out in slots */
+    int direct;               /* gradients of maxima of one plane each, which are read and written where they are */
     npy_intp planes, rows;    /* that go into a part of the result, at most */
     atomic_int failed;
 } Job;
@@ -461,6 +462,31 @@ static void make_part(const Job *job, Work *w, npy_intp image, const npy_intp *a
     }
 }
 
+/* The same for a job that is direct. */
+static void make_direct_part(const Job *job, Work *w, npy_intp image, const npy_intp *at, char *to)
+{
+    const State *s = job->s;
+    const Source *v = job->sources;
+    const char *x = image_at(s, &v[0], image), *maxima = image_at(s, &v[1], image), *gradients = image_at(s, &v[2], image);
+    for (int i = 0; i < s->nd - 2; i++) {
+        npy_intp low, high;
+        range_of(&s->axes[i], s->of_images, at[i], at[i] + 1, &low, &high);
+        if (low == high) {
+            memset(to, 0, (size_t)((w->p.end - w->p.begin) * w->p.across.n * job->loops->item));
+            return;
+        }
+        x += at[i] * v[0].strides[i];
+        maxima += low * v[1].strides[i];
+        gradients += low * v[2].strides[i];
+    }
+    w->p.x[0] = x;
+    w->p.maxima[0] = maxima;
+    w->p.other[0] = gradients;
+    w->p.out = to;
+    w->p.planes = 1;
+    job->loop(&w->p);
+}
+
 static void pool_task(void *ctx, long task)
 {
     Job *job = ctx;
@@ -483,7 +509,7 @@ static void pool_task(void *ctx, long task)
     for (npy_intp unit = begin; unit < end; unit++) {
         w.p.begin = part * s->length;
         w.p.end = thn_least(w.p.begin + s->length, s->rows);
-        make_part(job, &w, image, at, job->out->data + (plane * s->rows + w.p.begin) * row);
+        (job->direct ? make_direct_part : make_part)(job, &w, image, at, job->out->data + (plane * s->rows + w.p.begin) * row);
         if (++part == s->parts) {
             part = 0;
             plane++;
@@ -535,6 +561,7 @@ static int pool_execute(ThnFrame *f, const ThnInstr *ins)
         const ThnPoolLoop simple = job.planes == 1 ? loops->simple_gradient(down, down + 1, is_max) : NULL;
         job.spreads = !simple;
         job.loop = simple ? simple : job.loop;
+        job.direct = simple && is_max && !job.store && !job.sources[0].convert && !job.sources[1].convert && !job.sources[2].convert;
     }
     thn_parallel((long)s->tasks, pool_task, &job);
     return atomic_load(&job.failed) ? thn_error(f, PyExc_MemoryError, "%s: out of memory", thn_name_of(ins)) : 0;
