@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from theano.gof.graph import Constant
@@ -77,7 +77,7 @@ class TrackIndex:
         self._found = ById()
         # Of each class, by named Op (or None): what is the same of all these Ops, and by what the filters say the rest.
         self._by_value = ById()
-        self._choosy: list[list[tuple[LocalOptimizer, list | None]]] = [[]]
+        self._choosy: list[list[tuple[LocalOptimizer, list | None, Offer]]] = [[]]
         # Number of optimizers, then what is seen in each input -> those of them for which that is enough, and their functions.
         self._by_inputs: dict[tuple[int, ...], tuple[Offer, ...]] = {}
 
@@ -125,7 +125,7 @@ class TrackIndex:
                 # An input is one of these, or such a one rearranged.
                 needs = wanted
         elif (forms := opt.forms()) is not None:
-            self._forms[opt] = forms
+            self._forms[opt] = dict(forms)
             # What is seen in an Op is remembered: all bits must be there before.
             self._bits_of(opt.looked_for)
         if needs:
@@ -190,7 +190,7 @@ class TrackIndex:
         if chosen is None:
             if len(self._by_inputs) > 20000:
                 self._by_inputs.clear()
-            chosen = self._by_inputs[tuple(key)] = tuple(_offers(self._choosy[entry[1]], key[1:]))
+            chosen = self._by_inputs[tuple(key)] = _offers(self._choosy[entry[1]], key[1:])
         return chosen
 
     def _look_up(self, op: Any) -> tuple:
@@ -214,10 +214,10 @@ class TrackIndex:
             refused = [opt for opt, accepted in zip(filters, key) if not accepted]
             found = tuple([opt for opt in found if opt not in refused])
             choosy = 0
+            offers = [(opt, opt.transform) for opt in found]
             if any(opt in self._forms for opt in found):
                 choosy = len(self._choosy)
-                self._choosy.append([(opt, self._asked(opt, named, cls)) for opt in found])
-            offers = [(opt, opt.transform) for opt in found]
+                self._choosy.append([(offer[0], self._asked(offer[0], named, cls), offer) for offer in offers])
             others = [offer for offer in offers if not offer[0].of_constants]
             entry = chosen[key] = (found, choosy, woken, seen, tuple(offers), tuple(others))
         return self._found.keep(op, *entry)
@@ -227,8 +227,16 @@ class TrackIndex:
         forms = self._forms.get(opt)
         if not isinstance(forms, dict):
             return forms
-        each = [form for key in keys for form in forms.get(key, ())]
-        return [(f.least, f.most, tuple([(k, self._bits_of(ops)) for k, ops in f.wants]), f.twice, row) for f, row in each]
+        asked: list = []
+        for key in keys:
+            each = forms.get(key, ())
+            if each and type(each[0][0]) is Form:
+                # In bits, from now on.
+                each = forms[key] = [
+                    (f.least, f.most, tuple([(k, self._bits_of(ops)) for k, ops in f.wants]), f.twice, row) for f, row in each
+                ]
+            asked += each
+        return asked
 
     def _of_value(self, named: Any, cls: type) -> tuple:
         keys = (cls,) if named is None or named is _UNHASHABLE else (named, cls)
@@ -251,17 +259,21 @@ class TrackIndex:
         return list(self._all)
 
 
-def _offers(asked: list[tuple[LocalOptimizer, list | None]], seen: list[int]) -> Iterator[Offer]:
-    """Yield the optimizers for which inputs are what they ask for, of each of which there are bits."""
+def _offers(asked: list[tuple[LocalOptimizer, list | None, Offer]], seen: list[int]) -> tuple[Offer, ...]:
+    """The optimizers for which inputs are what they ask for, of each of which there are bits."""
     count, present, constant = len(seen), 0, _CONSTANT
     for bits in seen:
         present |= bits
         constant &= bits
-    for opt, forms in asked:
-        if opt.of_constants and not constant:
+    offers = []
+    for opt, forms, offer in asked:
+        if not constant and opt.of_constants:
+            continue
+        if forms is None:
+            offers.append(offer)
             continue
         rows = []
-        for least, most, wants, twice, row in forms or ():
+        for least, most, wants, twice, row in forms:
             if not least <= count <= most:
                 continue
             if twice and not seen[twice] & _SAME and (not seen[twice] & _CONSTANT or seen[twice] != seen[twice - 1]):
@@ -271,5 +283,6 @@ def _offers(asked: list[tuple[LocalOptimizer, list | None]], seen: list[int]) ->
                     break
             else:
                 rows.append(row)
-        if forms is None or rows:
-            yield opt, opt.transform if forms is None else opt.transform_by(rows)
+        if rows:
+            offers.append((opt, opt.transform_by(rows)))
+    return tuple(offers)
