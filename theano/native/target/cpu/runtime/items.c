@@ -1,4 +1,5 @@
-/* Loops over single elements. Where the processor has 512-bit registers, indices are checked eight at a time. */
+/* Loops over single elements. Where the processor has 512-bit registers, indices are checked and items fetched eight at a time: many
+ * loads are under way at once then, which is what reading at random takes. */
 #include "items.h"
 #include "copy.h"
 
@@ -63,6 +64,20 @@ AVX512 static npy_intp positions_512(const char *flags, npy_intp n, int64_t firs
 
 DEFINE_PICK(pick8_512, uint64_t, 8, _mm512_maskz_compress_epi64)
 DEFINE_PICK(pick4_512, uint32_t, 16, _mm512_maskz_compress_epi32)
+
+AVX512 static npy_intp fetch_512(npy_intp item, const char *x, const npy_intp *offsets, npy_intp n, char *to)
+{
+    npy_intp i = 0;
+    for (; i + 8 <= n; i += 8, to += 8 * item) {
+        const __m512i at = _mm512_loadu_si512(offsets + i);
+        if (item == 8) {
+            _mm512_storeu_si512(to, _mm512_i64gather_epi64(at, x, 1));
+        } else {
+            _mm256_storeu_si256((__m256i *)to, _mm512_i64gather_epi32(at, x, 1));
+        }
+    }
+    return i;
+}
 #else
 #define WIDE 0
 #define AVX512
@@ -114,6 +129,16 @@ int thn_offsets(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp 
     }
     const ThnReadInt get = bytes ? NULL : thn_int_reader(typenum);
     return bytes == 8 ? FIND(8) : bytes == 4 ? FIND(4) : FIND(0);
+}
+
+npy_intp thn_fetch_items(npy_intp item, const char *x, const npy_intp *offsets, npy_intp n, char *to)
+{
+#if WIDE
+    if ((item == 8 || item == 4) && n >= 8 && wide_registers()) {
+        return fetch_512(item, x, offsets, n, to);
+    }
+#endif
+    return 0;
 }
 
 /* ---- masks */

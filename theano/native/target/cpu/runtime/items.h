@@ -11,6 +11,9 @@
 int thn_offsets(int typenum, const char *p, npy_intp step, npy_intp n, npy_intp size, int wraps, npy_intp stride, int add,
                 npy_intp *offsets);
 
+/* Copies the items at byte offsets to `to`, one after the other: as many of n as are moved together. How many. */
+npy_intp thn_fetch_items(npy_intp item, const char *x, const npy_intp *offsets, npy_intp n, char *to);
+
 /* Flags are bytes; any but 0 is true. */
 npy_intp thn_count_flags(const char *flags, npy_intp n);
 /* Writes the positions of the true ones of n flags, the first of which is at `first`; at most `room`. How many there were. */

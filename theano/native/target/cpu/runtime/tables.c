@@ -189,6 +189,12 @@ static void move_runs(const ThnRows *r, char *x, const npy_intp *offsets, const 
 {
     const npy_intp bytes = r->bytes, length = bytes / r->item;
     if (!r->inner) {
+        if (r->how == THN_READ && !places && step == bytes) {
+            const npy_intp done = thn_fetch_items(bytes, x, offsets, n, other);
+            offsets += done;
+            other += done * step;
+            n -= done;
+        }
         switch (places ? 0 : bytes) {
         case 0: copy_runs(bytes, r->how != THN_READ, x, offsets, places, n, other, step); return;
         case 1: COPY_RUNS(1)
