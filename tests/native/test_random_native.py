@@ -186,6 +186,36 @@ def test_a_loop_that_fails_leaves_the_state():
     assert same_states([before], [state.get_value().get_state()])
 
 
+@pytest.mark.parametrize("looks_at_memory", [True, False])
+@pytest.mark.parametrize("drawn_before", [0, 1, 2, 3, 700])
+def test_a_function_that_fails_leaves_a_pending_normal(drawn_before, looks_at_memory, monkeypatch):
+    if not looks_at_memory:
+        monkeypatch.setattr(raw_random, "_pending_at", lambda: 0)
+    rng, v, n = RandomStreams(5), T.dvector(), T.lscalar()
+    f = theano.function([v, n], [rng.normal((n,)) + v, rng.uniform((2,))])
+    states = [state.get_value(borrow=True) for state, _ in rng.state_updates]
+    f(np.zeros(drawn_before), drawn_before)
+    before = [state.get_state() for state in states]
+    assert before[0][3] == drawn_before % 2
+    with pytest.raises(ValueError):
+        f(np.zeros(2), 3)
+    assert same_states(before, [state.get_state() for state in states])
+    fresh = np.random.RandomState(0)
+    fresh.set_state(before[0])
+    assert np.array_equal(f(np.zeros(4), 4)[0], fresh.normal(size=4))
+
+
+def test_states_of_generators_that_are_no_mersenne_twisters_are_kept_too():
+    generator = np.random.RandomState(np.random.PCG64(3))
+    generator.normal(size=3)
+    kept = [raw_random.random_state_type.get_state(g) for g in (generator, np.random.RandomState(3))]
+    assert isinstance(kept[1][0], bytes) and not isinstance(kept[0], tuple)
+    expected = generator.normal(size=5)
+    generator.random_sample(9)
+    raw_random.random_state_type.set_state(generator, kept[0])
+    assert np.array_equal(generator.normal(size=5), expected)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("rows, columns, n", [(1, 1, 1), (8, 5, 1), (8, 5, 4), (0, 3, 2), (200, 30, 7)])
 def test_columns_are_picked_as_in_python(dtype, rows, columns, n):
@@ -248,14 +278,15 @@ def test_a_loop_advances_the_state_of_a_shared_variable_without_a_copy():
         assert not any(isinstance(op, vm.Deepcopy) for op in instructions_of(g))
 
 
-@pytest.mark.parametrize("name", ["uniform", "normal"])
-def test_a_state_is_looked_at_and_put_back_under_its_lock(name):
+@pytest.mark.parametrize("looks_at_memory", [True, False])
+def test_a_state_is_looked_at_and_put_back_under_its_lock(looks_at_memory, monkeypatch):
+    if not looks_at_memory:
+        monkeypatch.setattr(raw_random, "_pending_at", lambda: 0)
     generator = np.random.RandomState(4)
-    changers = [raw_random.RandomFunction(name, T.dvector)]
     done = threading.Event()
 
     def look():
-        state = raw_random.random_state_type.get_state(generator, changers)
+        state = raw_random.random_state_type.get_state(generator)
         raw_random.random_state_type.set_state(generator, state)
         done.set()
 

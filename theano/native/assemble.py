@@ -15,7 +15,7 @@ from theano.native import instructions as vm
 from theano.native.optimize.fusion import Group, find_groups
 from theano.native.optimize.indexing import fuse_indexing
 from theano.native.optimize.pairs import Pair, find_pairs
-from theano.native.optimize.schedule import Schedule, arrange, can_be_restored, destroyed_inputs, destroyed_roots
+from theano.native.optimize.schedule import Schedule, arrange, can_be_restored, destroyed_inputs
 from theano.native.program import CannotLower, Instr, ProgramBuilder, is_tensor_like, lowering_of
 from theano.native.remember import remember
 from theano.native.thunk import NativeThunk, Snapshot, Source, restoring
@@ -120,11 +120,9 @@ class Lowered:
         """Begin the program with looks at the state that is changed in place and whose Type says how it is put back."""
         builder = self.builder
         first: list[Instr] = []
-        restored, root_of = [v for v in self._state(fgraph) if can_be_restored(v)], self.schedule.root_of
-        changers = destroyed_roots(fgraph.apply_nodes, root_of) if restored else {}
-        changed = {v: [node.op for node in changers.get(root_of.get(v, v), ())] for v in restored}
-        for variable, changers in {**changed, **(builder.changed_objects or {})}.items():
-            self.snapshots.append(Snapshot(variable.type, changers))
+        restored = [v for v in self._state(fgraph) if can_be_restored(v)]
+        for variable in dict.fromkeys([*restored, *(builder.changed_objects or ())]):
+            self.snapshots.append(Snapshot(variable.type))
             look = vm.Call(self.snapshots[-1].take)
             first.append(Instr(look, (builder.cell(variable),), (builder.new_cell(("object",)),), None))
         if first:

@@ -139,7 +139,7 @@ class ProgramBuilder:
     alone
         Whether the program is that of a single node, all of whose outputs are wanted.
     changed_objects
-        Inputs of the function that instructions change in place though their nodes do not say so, with the Ops that do it.
+        Inputs of the function that instructions change in place though their nodes do not say so, in order.
         None: this is not the program of a function, nobody puts back what changes.
     """
 
@@ -159,7 +159,7 @@ class ProgramBuilder:
         self.end: int | None = None
         self.parts: dict[Variable, Any] = {}
         self.optional: set[int] = set()
-        self.changed_objects: dict[Variable, list[Any]] | None = None
+        self.changed_objects: dict[Variable, None] | None = None
 
     def cell(self, variable: Variable) -> int:
         """The cell of a variable; constants bring their value along."""

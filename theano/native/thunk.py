@@ -127,19 +127,16 @@ class Snapshot:
     ----------
     type_
         A Type with the methods `get_state` and `set_state`.
-    changers
-        The Ops of the program that change the object.
     """
 
-    def __init__(self, type_: Any, changers: Sequence[Any]):
+    def __init__(self, type_: Any):
         self.type = type_
-        self.changers = changers
         self.value: Any = None
         self.state: Any = None
 
     def take(self, value: Any) -> None:
         """Remember the state of `value`."""
-        self.value, self.state = value, self.type.get_state(value, self.changers)
+        self.value, self.state = value, self.type.get_state(value)
 
     def restore(self) -> None:
         """Put the object back into the state that it had."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from copy import deepcopy
 from functools import reduce
 from typing import Any, NamedTuple
@@ -27,17 +27,31 @@ from theano.tensor import basic as tensor
 __getattr__, __dir__ = aliases.lazy(__name__)
 
 
-@functools.cache
-def _twister_bytes() -> int:
-    """The size of a Mersenne Twister's state in memory, if it is what is expected: 624 words, the position; else 0.
+#: Bytes of a Mersenne Twister's state: 624 words, the position; and of a pending normal: whether there is one, which.
+_TWISTER, _PENDING = 625 * 4, 16
 
-    NumPy takes thirty times as long as a copy of the memory to make an array of these words.
+
+@functools.cache
+def _pending_at() -> int:
+    """Where a RandomState in memory has its pending normal, if all of its state lies there as expected; else 0.
+
+    NumPy takes thirty times as long as a copy of the memory to make an array of the words.
     """
-    bits = np.random.MT19937(1)
-    bits.random_raw(3)
-    state = bits.state["state"]
-    words = np.frombuffer(ctypes.string_at(bits.ctypes.state_address, 625 * 4), dtype="uint32")
-    return words.nbytes if np.array_equal(words[:624], state["key"]) and words[624] == state["pos"] else 0
+    mark = 0.12345678987654321
+    generator = np.random.RandomState(1)
+    generator.random_sample(3)
+    state: Any = generator.get_state(legacy=False)
+    words = np.frombuffer(ctypes.string_at(generator._bit_generator.ctypes.state_address, _TWISTER), dtype="uint32")
+    expected = [*state["state"]["key"], state["state"]["pos"]]
+    generator.set_state({**state, "has_gauss": 1, "gauss": mark})
+    memory = ctypes.string_at(id(generator), type(generator).__basicsize__)
+    at = memory.find(np.float64(mark).tobytes()) - 8
+    if at < 0 or not np.array_equal(words, expected):
+        return 0
+    pending = ctypes.c_int.from_address(id(generator) + at)
+    there = pending.value
+    generator.set_state({**state, "has_gauss": 0, "gauss": 0.0})
+    return at if (there, pending.value) == (1, 0) else 0
 
 
 class RandomStateType(gof.type.SingletonType):
@@ -80,34 +94,32 @@ class RandomStateType(gof.type.SingletonType):
         return a is b
 
     @staticmethod
-    def get_state(value: Any, changers: Iterable[Any] = (None,)) -> Any:
+    def get_state(value: Any) -> Any:
         """Return what :meth:`set_state` needs to put a generator back into its present state.
 
         Parameters
         ----------
         value : RandomState
             The generator.
-        changers : iterable of Op, optional
-            What will draw from it meanwhile, where that is known.
         """
         bits = value._bit_generator
-        only_bits = all(isinstance(op, RandomFunction) and op.fn in _WITHOUT_NORMALS for op in changers)
-        if only_bits and type(bits) is np.random.MT19937:
-            size = _twister_bytes()
-            if size:
-                with bits.lock:
-                    return ctypes.string_at(bits.ctypes.state_address, size)
-        return value.get_state()
+        at = _pending_at()
+        if not at or type(bits) is not np.random.MT19937:
+            return value.get_state(legacy=False)
+        with bits.lock:
+            return ctypes.string_at(bits.ctypes.state_address, _TWISTER), ctypes.string_at(id(value) + at, _PENDING)
 
     @staticmethod
     def set_state(value: Any, state: Any) -> None:
         """Put a generator into a state that it had."""
-        if isinstance(state, bytes):
-            bits = value._bit_generator
-            with bits.lock:
-                ctypes.memmove(bits.ctypes.state_address, state, len(state))
-        else:
+        words, pending, *_ = state
+        if not isinstance(words, bytes):
             value.set_state(state)
+            return
+        bits = value._bit_generator
+        with bits.lock:
+            ctypes.memmove(bits.ctypes.state_address, words, _TWISTER)
+            ctypes.memmove(id(value) + _pending_at(), pending, _PENDING)
 
     def get_shape_info(self, obj: Any) -> None:
         return None
@@ -860,12 +872,6 @@ def multinomial(
     ndim, size, broadcastable = _infer_ndim_bcast(ndim, size, n, pvals.T[0].T)
     type_ = tensor.TensorType(dtype=dtype, broadcastable=(*broadcastable, pvals.type.broadcastable[-1]))
     return RandomFunction(multinomial_helper, type_, ndim_added=1)(random_state, size, n, pvals)
-
-
-# What keeps no second normal number in the RandomState for later: its state is that of the generator.
-_WITHOUT_NORMALS: frozenset[Any] = frozenset(
-    {"uniform", "binomial", random_integers_helper, choice_helper, poisson_helper, permutation_helper, multinomial_helper}
-)
 
 
 @local_optimizer([RandomFunction])

@@ -58,14 +58,14 @@ def lower_scan(builder: ProgramBuilder, node: Apply) -> None:
         _Memory(inner, inputs, outputs).destinations(same_buffer),
     )
     cells = [builder.cell(v) for v in node.inputs]
-    for state, changer in own.items():
+    for state in own:
         place = op._ends["outer_in"][4] + state
         value = node.inputs[place]
         if is_tensor_like(value.type):
             continue  # of arrays the loop always has its own copy
         changed = builder.changed_objects
         if changed is not None and _is_replaced(node, value, node.outputs[op._ends["outer_out"][3] + state]):
-            changed[value] = [changer]
+            changed[value] = None
             continue
         copy = builder.new_cell(("object",))
         builder.emit(vm.Deepcopy(), [cells[place]], [copy])
@@ -93,16 +93,16 @@ def _is_replaced(node: Apply, value: Variable, new: Variable) -> bool:
     )
 
 
-def _draw_in_place(op: Any, inner: ProgramBuilder, inputs: Sequence[int], outputs: Sequence[int]) -> dict[int, Any]:
+def _draw_in_place(op: Any, inner: ProgramBuilder, inputs: Sequence[int], outputs: Sequence[int]) -> list[int]:
     """Let the steps of a loop advance states of random numbers in place that one instruction reads and makes anew.
 
     Returns
     -------
-    dict
-        For each of the shared values that are changed so the Op that does it.
+    list
+        Which of the shared values are changed so.
     """
     first_in, first_out = op._ends["inner_in"][3], op._ends["inner_out"][3]
-    found = {}
+    found = []
     for state in range(op.n_shared_outs):
         before, after = inputs[first_in + state], outputs[first_out + state]
         readers = [k for k, instr in enumerate(inner.instrs) if before in instr.ins]
@@ -116,7 +116,7 @@ def _draw_in_place(op: Any, inner: ProgramBuilder, inputs: Sequence[int], output
             and outputs.count(after) == 1
         ):
             inner.instrs[readers[0]] = drawing._replace(op=type(drawing.op)(True, *drawing.op[1:]))
-            found[state] = drawing.node.op
+            found.append(state)
     return found
 
 
