@@ -1025,3 +1025,65 @@ def test_a_change_wakes_what_has_seen_the_graph_before_it():
     SeqOptimizer(stages).optimize(fgraph)
     assert seen == [[False, False], [True, False]]
     assert str(fgraph) == "[sub(sub(x, y), z)]"
+
+
+def _chain(x, n):
+    for _ in range(n):
+        x = identity(x)
+    return x
+
+
+@pytest.mark.parametrize("nodes", [0, 1200])
+@pytest.mark.parametrize("far", [1, 5, 10])
+def test_a_change_far_below_wakes_what_has_seen_the_graph_before_it(far, nodes):
+    x, y, z = (float64(name) for name in "xyz")
+
+    @local_optimizer([mul])
+    def looks_far(node):
+        below = node.inputs[0]
+        for _ in range(far):
+            below = below.owner.inputs[0]
+        return [add(*node.inputs)] if below.owner is not None and below.owner.op == sub else False
+
+    @local_optimizer([true_div])
+    def to_sub(node):
+        return [sub(*node.inputs)]
+
+    stages = [EquilibriumOptimizer([looks_far], max_use_ratio=10), EquilibriumOptimizer([looks_far, to_sub], max_use_ratio=10)]
+    out = mul(_chain(true_div(x, y), far), z)
+    fgraph = graph([x, y, z], _chain(out, nodes))
+    SeqOptimizer(stages).optimize(fgraph)
+    assert {str(node.op) for node in fgraph.apply_nodes} == {"add", "identity", "sub"}
+
+
+def test_what_a_global_optimizer_attaches_is_seen():
+    x, y, _ = (float64(name) for name in "xyz")
+
+    @local_optimizer([neg])
+    def asks(node):
+        return [node.inputs[0]] if any(isinstance(f, gof.toolbox.NodeFinder) for f in node.fgraph._features) else False
+
+    attach = optimizer(lambda fgraph: fgraph.attach_feature(gof.toolbox.NodeFinder()))
+    stages = [EquilibriumOptimizer([asks], max_use_ratio=10), EquilibriumOptimizer([attach, asks], max_use_ratio=10)]
+    fgraph = graph([x, y], add(neg(x), y))
+    SeqOptimizer(stages).optimize(fgraph)
+    assert str(fgraph) == "[add(x, y)]"
+
+
+def test_who_changes_the_graph_without_saying_so_is_seen():
+    x, y, _ = (float64(name) for name in "xyz")
+
+    @local_optimizer([neg])
+    def of_sub(node):
+        owner = node.inputs[0].owner
+        return [owner.inputs[0]] if owner is not None and owner.op == sub else False
+
+    @local_optimizer([add])
+    def silent(node):
+        node.fgraph.replace(node.outputs[0], sub(*node.inputs))
+        return False
+
+    stages = [EquilibriumOptimizer([of_sub, silent], max_use_ratio=10) for _ in range(2)]
+    fgraph = graph([x, y], neg(add(x, y)))
+    SeqOptimizer(stages).optimize(fgraph)
+    assert str(fgraph) == "[x]"

@@ -104,6 +104,27 @@ def test_gradient_of_a_crossentropy_written_by_hand(largest):
     np.testing.assert_allclose(gradient, (np.exp(logs) - [[0, 0, 1], [0, 1, 0]]) / 2, rtol=1e-9, atol=1e-14)
 
 
+@pytest.mark.parametrize("chosen", [(0,), (1,), (2,), (0, 1), (0, 2), (1, 2), (0, 1, 2)])
+def test_terms_beside_the_gradient_of_a_softmax_cancel_in_pairs_only(chosen):
+    g, c = T.dmatrices("gc")
+    e = T.exp(m)
+    s = e.sum(axis=1, keepdims=True)
+    p = g * e / s
+    q = -e * p.sum(axis=1, keepdims=True) / s
+    a, b = p.sum(axis=1, keepdims=True), q.sum(axis=1, keepdims=True)
+    # The sums of both are opposite: any two of these cancel, or are the same.
+    terms = [c * a * b, c * b * b, c * a * a]
+    f = theano.function([m, g, c], T.add(p, q, *[terms[k] for k in chosen]), mode=FAST)
+    rng = np.random.RandomState(3)
+    values = [rng.randn(3, 4) for _ in range(3)]
+    ev = np.exp(values[0])
+    pv = values[1] * ev / ev.sum(1, keepdims=True)
+    total = pv.sum(1, keepdims=True)
+    expected = pv - ev * total / ev.sum(1, keepdims=True)
+    expected = expected + sum((-1, 1, 1)[k] for k in chosen) * values[2] * total * total
+    np.testing.assert_allclose(f(*values), expected, rtol=1e-10, atol=1e-12)
+
+
 OF_NOTHING = {
     "log(sum(exp(x)))": lambda axis: T.log(T.sum(T.exp(m), axis=axis)),
     "log(mean(exp(x)))": lambda axis: T.log(T.mean(T.exp(m), axis=axis)),

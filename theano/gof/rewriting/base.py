@@ -335,7 +335,8 @@ class SequenceProfile(Profile):
 class Settled:
     """The local optimizers that have been offered every node of a graph as it is, and changed nothing.
 
-    Stages share many of them: the next stage need not ask again what has just been asked.
+    Stages share many of them: the next stage need not ask again what has just been asked. What they do is taken to depend
+    on the graph and on which features it has.
     """
 
     def __init__(self) -> None:

@@ -76,9 +76,12 @@ class _Worklist(toolbox.Feature):
         self.settled = set(settled) - asleep
         asleep |= self.settled
 
-    def _stir(self) -> None:
+    def stir(self) -> None:
+        """What has seen the graph has not seen it as it is now."""
+        # The same set, which is in use.
         self.asleep -= self.settled
         self.settled.clear()
+        self._add_what_was_left_out()
 
     def start(self, fgraph: Any, start_from: Any, alone: bool) -> None:
         """Begin with the nodes behind `start_from`, or all.
@@ -106,11 +109,15 @@ class _Worklist(toolbox.Feature):
         if self.asleep.isdisjoint(woken):
             return
         self.asleep.difference_update(woken)
-        # As if they had been on the list from the start: what comes later in this pass is looked at.
+        self._add_what_was_left_out()
+
+    def _add_what_was_left_out(self) -> None:
+        # As if they had been on the list from the start: what comes later in this pass, or in the next one, is looked at.
+        between = self.current >= _END
         known, nodes, self.nodes, self.busy = set(self.busy), self.nodes, (), ()
         for node in nodes:
             rank = self.rank.get(node)
-            if rank is not None and rank > self.current and node not in known:
+            if rank is not None and (between or rank > self.current) and node not in known:
                 self._add(node, _PATTERN_HEIGHT)
 
     def begin_pass(self) -> None:
@@ -184,7 +191,7 @@ class _Worklist(toolbox.Feature):
         # After what is being looked at, or, between passes, after all.
         self.rank[node] = (self.current & -_STEP if self.current < _END else _LATE) + self.serial
         if self.settled:
-            self._stir()
+            self.stir()
         if self.asleep and (woken := self.index.woken_by(node.op)):
             self._wake(woken)
         if self.ignore_newtrees:
@@ -213,7 +220,7 @@ class _Worklist(toolbox.Feature):
 
     def on_change_input(self, fgraph, node, i, r, new_r, reason) -> None:
         if self.settled:
-            self._stir()
+            self.stir()
         if node != "output":
             self.mark(node)
         self._lost_client(r, None)
@@ -453,6 +460,7 @@ class _Run:
         fgraph, nav, work = self.fgraph, self.nav, self.work
         profile = self.profile
         settled = () if self.start_from is not None or fgraph.settled is None else fgraph.settled.of(fgraph)
+        settles = False
         fgraph.attach_feature(work)
         try:
             work.sleep(nav.index, fgraph.present_ops(), settled)
@@ -464,6 +472,7 @@ class _Run:
                 this = PassProfile(sort_seconds=self.sort_time, nb_nodes=len(fgraph.apply_nodes))
                 counts = this.counts
                 self.sort_time = 0.0
+                before = fgraph.state()
                 if graph_changed:
                     self._run_global("Global", nav.global_optimizers, this)
                     if any(counts.values()):
@@ -483,13 +492,14 @@ class _Run:
                     verified = False
                     continue
                 if verified or len(profile.passes) == 1 or len(fgraph.apply_nodes) > _VERIFY_LIMIT:
+                    # Also a replacement that was taken back is one that not all have seen.
+                    settles = fgraph.settled is not None and before == fgraph.state()
                     break
                 verified = True
                 self._look_at_everything()
         finally:
             fgraph.remove_feature(work)
-        seen_by_all = verified or len(profile.passes) == 1
-        if seen_by_all and fgraph.settled is not None and self.start_from is None and self.aborted_by is None:
+        if settles and self.start_from is None and self.aborted_by is None and (verified or len(profile.passes) == 1):
             fgraph.settled.add(fgraph, nav.index.all())
         if self.aborted_by is not None:
             message = (
@@ -516,6 +526,7 @@ class _Run:
         parts = self.profile.parts[kind]
         start = time.perf_counter()
         for opt in opts:
+            before = self.fgraph.state()
             tracker = ChangeTracker()
             self.fgraph.attach_feature(tracker)
             opt_start = time.perf_counter()
@@ -526,6 +537,8 @@ class _Run:
             parts[opt] = parts[opt] + part if opt in parts else part
             if tracker.changed:
                 self._count(opt, this.counts, tracker.nb_imported)
+            if self.work.settled and self.fgraph.state() != before:
+                self.work.stir()
         this.global_seconds += time.perf_counter() - start
 
     def _count(self, opt: Any, counts: dict[Any, int], created: int) -> None:

@@ -58,7 +58,8 @@ class TrackIndex:
         self._varied: set[type] = set()
         # An optimizer may choose by its `op_filter` among the Ops that it tracks.
         self._filters: dict[LocalOptimizer, Callable[[Any], bool]] = {}
-        # What they ask of inputs, with the patterns that do, by what they track; functions ask the same of all.
+        # What they ask of inputs, with the patterns that do, by what they track, in bits once it was asked for; functions ask the
+        # same of all.
         self._forms: dict[LocalOptimizer, Any] = {}
         # Of what is looked for in inputs its bit; of numbers also that of a constant.
         self._bits: dict[Any, int] = {Constant: _CONSTANT}

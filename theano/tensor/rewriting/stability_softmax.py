@@ -148,7 +148,12 @@ def _without_sums_of(parts: tuple[Any, Any], axis: int, terms: list[int], fracti
                 if _summed(f) == (part, axis):
                     value, factors = _split((_without(top, f) or [], bottom))
                     side.setdefault((value, *factors), k)
-    gone = {side[what] for what in beside[0].keys() & beside[1].keys() for side in beside}
+    gone: set[int] = set()
+    for what, k in beside[0].items():
+        pair = {k, beside[1].get(what, k)}
+        # A term with both sums goes with one other only.
+        if len(pair) == 2 and gone.isdisjoint(pair):
+            gone |= pair
     return [k for k in terms if k not in gone]
 
 

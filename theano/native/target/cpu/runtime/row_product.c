@@ -62,7 +62,7 @@ THN_AVX2 static inline D4 part_double(const double *p, int n)
 #define PART(T, V, J) part_##T((const T *)b, n)
 #define BLOCK(NAME, T, V, NV, CHAINS, LOAD) BLOCK_FOR(THN_AVX2, NAME, T, V, NV, CHAINS, LOAD)
 #define BLOCK_FOR(TARGET, NAME, T, V, NV, CHAINS, LOAD)                                                             \
-    TARGET static void NAME(const Row *r, npy_intp first, int n)                                                  \
+    TARGET static void NAME(const Row *r, npy_intp first, int n)                                                    \
     {                                                                                                               \
         enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
         V acc[CHAINS][NV];                                                                                          \
@@ -71,29 +71,29 @@ THN_AVX2 static inline D4 part_double(const double *p, int n)
         T sum[NV * LANES];                                                                                          \
         npy_intp i = 0;                                                                                             \
         _Pragma("GCC unroll 8") for (int c = 0; c < CHAINS; c++) {                                                  \
-            _Pragma("GCC unroll 16") for (int j = 0; j < NV; j++) acc[c][j] = (V){0};                                \
+            _Pragma("GCC unroll 16") for (int j = 0; j < NV; j++) acc[c][j] = (V){0};                               \
         }                                                                                                           \
         for (; i + CHAINS <= depth; i += CHAINS) {                                                                  \
             _Pragma("GCC unroll 8") for (int c = 0; c < CHAINS; c++, x += r->xs, b += step) {                       \
                 const T v = *(const T *)x;                                                                          \
-                _Pragma("GCC unroll 16") for (int j = 0; j < NV; j++) acc[c][j] += v * LOAD(T, V, j);                \
+                _Pragma("GCC unroll 16") for (int j = 0; j < NV; j++) acc[c][j] += v * LOAD(T, V, j);               \
             }                                                                                                       \
         }                                                                                                           \
         for (; i < depth; i++, x += r->xs, b += step) {                                                             \
             const T v = *(const T *)x;                                                                              \
-            _Pragma("GCC unroll 16") for (int j = 0; j < NV; j++) acc[0][j] += v * LOAD(T, V, j);                    \
+            _Pragma("GCC unroll 16") for (int j = 0; j < NV; j++) acc[0][j] += v * LOAD(T, V, j);                   \
         }                                                                                                           \
         _Pragma("GCC unroll 8") for (int h = CHAINS / 2; h > 0; h /= 2) {                                           \
             _Pragma("GCC unroll 8") for (int c = 0; c < h; c++) {                                                   \
-                _Pragma("GCC unroll 16") for (int j = 0; j < NV; j++) acc[c][j] += acc[c + h][j];                    \
+                _Pragma("GCC unroll 16") for (int j = 0; j < NV; j++) acc[c][j] += acc[c + h][j];                   \
             }                                                                                                       \
         }                                                                                                           \
         if (r->ys == sizeof(T) && !r->z && n == NV * LANES) {                                                       \
             V *y = (V *)((T *)r->y + first);                                                                        \
-            _Pragma("GCC unroll 16") for (int j = 0; j < NV; j++) y[j] = (T)r->alpha * acc[0][j];                    \
+            _Pragma("GCC unroll 16") for (int j = 0; j < NV; j++) y[j] = (T)r->alpha * acc[0][j];                   \
             return;                                                                                                 \
         }                                                                                                           \
-        _Pragma("GCC unroll 16") for (int j = 0; j < NV; j++) *(V *)(sum + j * LANES) = acc[0][j];                   \
+        _Pragma("GCC unroll 16") for (int j = 0; j < NV; j++) *(V *)(sum + j * LANES) = acc[0][j];                  \
         finish_##T(r, first, n, sum);                                                                               \
     }
 
@@ -156,7 +156,7 @@ THN_AVX2 static inline void fold_double(const D4 *a, double *sum)
     THN_AVX2 static void NAME(const Row *r)                                                                         \
     {                                                                                                               \
         enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
-        const npy_intp depth = r->b.rows, n = r->b.cols, step = r->b.col_stride;                                 \
+        const npy_intp depth = r->b.rows, n = r->b.cols, step = r->b.col_stride;                                    \
         const T *x = (const T *)r->x;                                                                               \
         for (npy_intp j = 0; j < n; j += 4) {                                                                       \
             const int m = n - j < 4 ? (int)(n - j) : 4;                                                             \
@@ -165,7 +165,7 @@ THN_AVX2 static inline void fold_double(const D4 *a, double *sum)
             T sum[4];                                                                                               \
             npy_intp i = 0;                                                                                         \
             _Pragma("GCC unroll 4") for (int c = 0; c < 4; c++) {                                                   \
-                b[c] = (const T *)(r->b.data + (j + (c < m ? c : 0)) * step);                                      \
+                b[c] = (const T *)(r->b.data + (j + (c < m ? c : 0)) * step);                                       \
                 even[c] = odd[c] = (V){0};                                                                          \
             }                                                                                                       \
             for (; i + 2 * LANES <= depth; i += 2 * LANES) {                                                        \
@@ -192,12 +192,12 @@ THN_AVX2 static inline void fold_double(const D4 *a, double *sum)
 /* Rows of a large matrix, eight at a time, are added to columns [from, to) of y. Each element is made of the same operations in the
  * same order wherever the columns are cut. */
 #define ADD_ROWS(T, V, COUNT)                                                                                       \
-    for (; i + COUNT <= r->b.rows; i += COUNT) {                                                                   \
+    for (; i + COUNT <= r->b.rows; i += COUNT) {                                                                    \
         const T *b[COUNT];                                                                                          \
         T v[COUNT];                                                                                                 \
         npy_intp j = 0;                                                                                             \
         _Pragma("GCC unroll 8") for (int q = 0; q < COUNT; q++) {                                                   \
-            b[q] = (const T *)(r->b.data + (i + q) * r->b.row_stride) + c;                                        \
+            b[q] = (const T *)(r->b.data + (i + q) * r->b.row_stride) + c;                                          \
             v[q] = alpha * *(const T *)(r->x + (i + q) * r->xs);                                                    \
         }                                                                                                           \
         for (; j + LANES <= n; j += LANES) {                                                                        \
