@@ -1074,16 +1074,16 @@ def test_who_changes_the_graph_without_saying_so_is_seen():
     x, y, _ = (float64(name) for name in "xyz")
 
     @local_optimizer([neg])
-    def of_sub(node):
-        owner = node.inputs[0].owner
-        return [owner.inputs[0]] if owner is not None and owner.op == sub else False
+    def below_sub(node):
+        # Is offered its node before the change, in the first stage.
+        return [node.inputs[0]] if any(client != "output" and client.op == sub for client, _ in node.outputs[0].clients) else False
 
     @local_optimizer([add])
     def silent(node):
         node.fgraph.replace(node.outputs[0], sub(*node.inputs))
         return False
 
-    stages = [EquilibriumOptimizer([of_sub, silent], max_use_ratio=10) for _ in range(2)]
-    fgraph = graph([x, y], neg(add(x, y)))
+    stages = [EquilibriumOptimizer([below_sub, silent], max_use_ratio=10) for _ in range(2)]
+    fgraph = graph([x, y], add(neg(x), y))
     SeqOptimizer(stages).optimize(fgraph)
-    assert str(fgraph) == "[x]"
+    assert str(fgraph) == "[sub(x, y)]"
