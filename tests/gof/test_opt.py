@@ -1076,7 +1076,8 @@ def test_who_changes_the_graph_without_saying_so_is_seen():
     @local_optimizer([neg])
     def below_sub(node):
         # Is offered its node before the change, in the first stage.
-        return [node.inputs[0]] if any(client != "output" and client.op == sub for client, _ in node.outputs[0].clients) else False
+        clients = [client for client, _ in node.outputs[0].clients]
+        return [node.inputs[0]] if any(client != "output" and client.op == sub for client in clients) else False
 
     @local_optimizer([add])
     def silent(node):

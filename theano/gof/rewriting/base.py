@@ -343,20 +343,17 @@ class Settled:
         self._state: Any = None
         self._opts: set[Any] = set()
 
-    def _recall(self, fgraph: Any) -> set[Any]:
+    def of(self, fgraph: Any) -> set[Any]:
+        """Those of the graph as it is now."""
         # What a feature knows may matter as the graph itself does.
         state = fgraph.state()
         if self._state != state:
             self._state, self._opts = state, set()
         return self._opts
 
-    def of(self, fgraph: Any) -> set[Any]:
-        """Those of the graph as it is now."""
-        return self._recall(fgraph)
-
     def add(self, fgraph: Any, opts: Iterable[Any]) -> None:
         """Take note that they leave the graph as it is."""
-        self._recall(fgraph).update(opts)
+        self.of(fgraph).update(opts)
 
 
 class SeqOptimizer(Optimizer, list):

@@ -459,7 +459,8 @@ class _Run:
     def to_equilibrium(self) -> Any:
         fgraph, nav, work = self.fgraph, self.nav, self.work
         profile = self.profile
-        settled = () if self.start_from is not None or fgraph.settled is None else fgraph.settled.of(fgraph)
+        notes = fgraph.settled if self.start_from is None else None
+        settled = () if notes is None else notes.of(fgraph)
         settles = False
         fgraph.attach_feature(work)
         try:
@@ -493,14 +494,14 @@ class _Run:
                     continue
                 if verified or len(profile.passes) == 1 or len(fgraph.apply_nodes) > _VERIFY_LIMIT:
                     # Also a replacement that was taken back is one that not all have seen.
-                    settles = fgraph.settled is not None and before == fgraph.state()
+                    settles = before == fgraph.state() and (verified or len(profile.passes) == 1)
                     break
                 verified = True
                 self._look_at_everything()
         finally:
             fgraph.remove_feature(work)
-        if settles and self.start_from is None and self.aborted_by is None and (verified or len(profile.passes) == 1):
-            fgraph.settled.add(fgraph, nav.index.all())
+        if settles and notes is not None:
+            notes.add(fgraph, nav.index.all())
         if self.aborted_by is not None:
             message = (
                 f"EquilibriumOptimizer max'ed out by '{optimizer_label(self.aborted_by)}'. You can safely raise the "

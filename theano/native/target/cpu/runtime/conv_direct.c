@@ -32,7 +32,7 @@ typedef struct {
 
 #define LOOPS "conv_direct_kernels.h"
 #define FOR_AVX2 THN_AVX2
-#define FOR_AVX512 __attribute__((target("avx512f,fma"), optimize("fp-contract=fast")))
+#define FOR_AVX512 THN_AVX512
 #include "variants.h"
 
 /* ---- the shape of bands */

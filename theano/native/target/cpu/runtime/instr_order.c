@@ -1,6 +1,7 @@
 /* Instructions: cumulative sums and products. */
 #include "vm.h"
 #include "copy.h"
+#include "processor.h"
 #include "threads.h"
 
 /* ---- cumulate */
@@ -82,7 +83,7 @@ static void sums_i8(uint64_t sum, npy_intp n, uint64_t *out, const uint64_t *in)
 {
     npy_intp i = 0;
 #if WIDE
-    if (n >= 16 && __builtin_cpu_supports("avx512f")) {
+    if (n >= 16 && thn_has_avx512()) {
         i = sums_512(&sum, n, out, in);
     }
 #endif

@@ -5,6 +5,7 @@
  * come back times 21069. */
 #include "mrg.h"
 #include "copy.h"
+#include "processor.h"
 
 #define M1 2147483647u
 #define M2 2147462579u
@@ -120,7 +121,7 @@ static Draw draw_of(int typenum)
     all = __builtin_cpu_supports("avx2") ? draw_256 : all;
 #endif
 #ifdef WIDEST
-    all = __builtin_cpu_supports("avx512f") ? draw_512 : all;
+    all = thn_has_avx512() ? draw_512 : all;
 #endif
     return all[typenum == NPY_HALF ? 0 : typenum == NPY_FLOAT ? 1 : 2];
 }

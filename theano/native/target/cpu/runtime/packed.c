@@ -33,7 +33,7 @@ typedef struct {
 
 #define LOOPS "packed_kernels.h"
 #define FOR_AVX2 THN_AVX2
-#define FOR_AVX512 __attribute__((target("avx512f,fma"), optimize("fp-contract=fast")))
+#define FOR_AVX512 THN_AVX512
 #include "variants.h"
 
 /* NULL: of other types, and where a library is as good. */

@@ -14,7 +14,7 @@
 #define FOR_AVX512 __attribute__((target("avx512f,fma")))
 #endif
 #ifndef HAS_AVX512
-#define HAS_AVX512 __builtin_cpu_supports("avx512f")
+#define HAS_AVX512 thn_has_avx512()
 #endif
 #define ISA avx2
 #define VECTOR 32
