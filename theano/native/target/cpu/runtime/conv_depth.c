@@ -22,6 +22,8 @@
 #define PARTIAL 256
 /* Bytes of neighbouring planes whose filters' gradients are made together. */
 #define NEAR 131072
+/* Filters whose gradients are made together of one image: no plane is read again, and the sums stay near. */
+#define ALONE 16
 /* Bytes by which narrow planes are fetched before they are read. */
 #define AHEAD 2048
 #define MOST_LENGTH ((npy_intp)1 << 28)
@@ -93,7 +95,7 @@ typedef struct {
     /* Planes read and made; for gradients of filters those of images and top. */
     const char *in;
     char *out;
-    char *filters;                 /* one behind the other */
+    char *filters;                 /* one behind the other; NULL: each is gathered where it is needed */
     npy_intp in_length[2], out_length[2], low[2];
     npy_intp in_strides[2], out_strides[2]; /* image, channel or filter */
     npy_intp parts, part;          /* of a plane; rows in each */
@@ -185,17 +187,41 @@ static void sums(const Job *j, const char *from, char *to, char *weights, npy_in
     make(&j->row, from, to, weights, first, last);
 }
 
+static inline void copy_taps(int n, npy_intp item, const char *from, npy_intp down, npy_intp across, char *to)
+{
+    for (int y = 0; y < n; y++) {
+        for (int x = 0; x < n; x++) {
+            thn_copy_real(item, to + (y * n + x) * item, from + y * down + x * across);
+        }
+    }
+}
+
+/* The taps of filter f, one behind the other. */
+static char *gather(const Job *j, npy_intp f, char *taps)
+{
+    const ThnConv *c = j->c;
+    const npy_intp *s = c->filter_strides, g = c->filters == 1 ? f : f / c->filters;
+    const char *from = c->at.filters + g * s[5] + (f - g * c->filters) * s[0];
+    if (j->taps == 3 && c->item == 4) {
+        copy_taps(3, 4, from, s[3], s[4], taps);
+    } else {
+        copy_taps(j->taps, c->item, from, s[3], s[4], taps);
+    }
+    return taps;
+}
+
 /* Parts of planes. */
 static int sum_some(void *ctx, npy_intp unit, npy_intp end)
 {
     const Job *j = ctx;
     const ThnConv *c = j->c;
+    double taps[MOST_TAPS * MOST_TAPS];
     const npy_intp planes = c->groups * c->filters;
     npy_intp p = unit % j->parts, f = unit / j->parts % planes, image = unit / j->parts / planes;
     for (; unit < end; unit++) {
         const npy_intp g = c->filters == 1 ? f : f / c->filters;
         sums(j, j->in + image * j->in_strides[0] + g * j->in_strides[1], j->out + image * j->out_strides[0] + f * j->out_strides[1],
-             j->filters + f * j->taps * j->taps * c->item, p * j->part, thn_least((p + 1) * j->part, j->out_length[0]));
+             j->filters ? j->filters + f * j->taps * j->taps * c->item : gather(j, f, (char *)taps), p * j->part, thn_least((p + 1) * j->part, j->out_length[0]));
         if (++p == j->parts) {
             p = 0;
             if (++f == planes) {
@@ -311,19 +337,21 @@ static int depth_execute(const ThnConv *c, double cost)
     const npy_intp filters = c->groups * c->filters;
     if (c->direction == THN_CONV_WEIGHTS) {
         const npy_intp plane = j.in_length[0] * j.row.in_row + j.out_length[0] * j.row.out_row;
-        const npy_intp together = thn_least(NEAR / thn_most(plane, 1), filters / thn_most(1, thn_worth(cost, filters)));
+        const npy_intp near = c->batch == 1 ? ALONE : NEAR / thn_most(plane, 1);
+        const npy_intp together = thn_least(near, filters / thn_most(1, thn_worth(cost, filters)));
         return thn_parallel_ranges(filters, thn_most(1, together), filters_some, &j);
     }
     const npy_intp *s = c->filter_strides, dims[] = {c->groups, c->filters, j.taps, j.taps}, from[] = {s[5], s[0], s[3], s[4]};
     npy_intp to[4], units = filters * c->batch;
     const size_t bytes = (size_t)thn_dense_strides(4, dims, c->item, to);
-    const int dense = memcmp(from, to, sizeof to) == 0;
-    THN_POOLED char *taps = dense ? NULL : thn_pool_alloc(bytes);
-    THN_NEED(dense || taps);
-    j.filters = dense ? c->at.filters : taps;
-    if (!dense) {
-        thn_loop2(4, dims, taps, to, c->at.filters, from, thn_copy_inner(c->item));
+    const int dense = memcmp(from, to, sizeof to) == 0, gathered = !dense && c->batch > 1;
+    THN_POOLED char *taps = gathered ? thn_pool_alloc(bytes) : NULL;
+    THN_NEED(!gathered || taps);
+    j.filters = dense ? c->at.filters : NULL;
+    for (npy_intp f = 0; gathered && f < filters; f++) {
+        gather(&j, f, taps + f * to[1]);
     }
+    j.filters = gathered ? taps : j.filters;
     const npy_intp wanted = thn_worth(cost, units * ((j.part + j.rows - 1) / j.rows));
     if (units < wanted) {
         const npy_intp parts = (wanted + units - 1) / units;
