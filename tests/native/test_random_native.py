@@ -69,23 +69,66 @@ DRAWS = {
     "permutation of one": lambda s: s.permutation(n=1),
     "permutation of none": lambda s: s.permutation(n=0),
     "long permutation": lambda s: s.permutation(n=1000),
+    "normal": lambda s: s.normal((333,)),
+    "normals of several blocks": lambda s: s.normal((3, 1001), avg=-3.0, std=np.arange(1001.0)),
+    "normal float32": lambda s: s.normal((7,), dtype="float32"),
+    "normals around arrays": lambda s: s.normal(avg=P),
+    "normal number": lambda s: s.normal(()),
+    "no normal": lambda s: s.normal((0,)),
+    "normals beyond": lambda s: s.normal((5,), std=0.0, avg=np.inf),
+    "poisson": lambda s: s.poisson((20,), lam=3.0),
+    "poisson of means": lambda s: s.poisson(lam=np.linspace(0, 9.99, 700).reshape(7, 100)),
+    "choice": lambda s: s.choice((20,), a=7),
+    "choices of several blocks": lambda s: s.choice((3, 700), a=2**33, dtype="float64"),
+    "choice without replacement": lambda s: s.choice((3, 2), a=511, replace=False, dtype="float32"),
+    "choice of all": lambda s: s.choice((7,), a=7, replace=False),
+    "choice of one": lambda s: s.choice((20,), a=1),
+    "choice number": lambda s: s.choice((), a=9),
+    "multinomial": lambda s: s.multinomial((4,), n=3, pvals=[0.2, 0.3, 0.5]),
+    "multinomial of the shape of its arguments": lambda s: s.multinomial(n=np.arange(3), pvals=np.full((4, 3, 7), 1 / 7)),
+    "multinomial of many rows": lambda s: s.multinomial((30, 20), n=60, pvals=P[:20] / P[:20].sum(1, keepdims=True) * 0.99),
+    "multinomial float32": lambda s: s.multinomial((9,), n=5, pvals=np.array([0, 0.5, 0.5], "float32"), dtype="float32"),
+    "multinomial of nothing left": lambda s: s.multinomial((9,), n=5, pvals=[0.5, 0.4999, 0.0]),
+    "multinomial of one": lambda s: s.multinomial((9,), n=5, pvals=[1.0]),
 }
 BY_NUMPY = {
     "binomial by rejection": lambda s: s.binomial((20,), n=200, p=0.4),
-    "normal": lambda s: s.normal((333,)),
-    "normal float32": lambda s: s.normal((7,), dtype="float32"),
-    "normals around arrays": lambda s: s.normal(avg=P),
-    "poisson": lambda s: s.poisson((20,), lam=3.0),
-    "choice": lambda s: s.choice((20,), a=7),
+    "poisson by rejection": lambda s: s.poisson((20,), lam=30.0),
     "choice of elements": lambda s: s.choice((5,), a=np.arange(7.0), replace=False, dtype="float64"),
-    "multinomial": lambda s: s.multinomial((4,), n=3, pvals=[0.2, 0.3, 0.5]),
+    "choice of many without replacement": lambda s: s.choice((5,), a=512, replace=False),
+    "choice by probabilities": lambda s: s.choice((5,), a=3, p=[0.2, 0.3, 0.5]),
+    "multinomial of many": lambda s: s.multinomial((4,), n=300, pvals=[0.2, 0.3, 0.5]),
+    "multinomial of all but the last": lambda s: s.multinomial((4,), n=3, pvals=[0.5, 0.5, 0.0]),
+    "multinomial of rounded rows": lambda s: s.multinomial((4,), n=3, pvals=np.array([0.5, 0.5000001, 0], "float32")),
+    "multinomial of long rows": lambda s: s.multinomial((2,), n=3, pvals=np.full(513, 1 / 513)),
 }
 
 
 @pytest.mark.parametrize("name", [*DRAWS, *BY_NUMPY])
-def test_one_instruction_draws_what_python_draws(name):
+def test_one_instruction_draws_what_python_draws(name, monkeypatch):
+    called = []
+    by_call = raw_random._Drawing.__call__
+    monkeypatch.setattr(raw_random._Drawing, "__call__", lambda self, *args: [called.append(1), by_call(self, *args)][1])
     ops = instructions_of(both_ways({**DRAWS, **BY_NUMPY}[name]))
-    assert any(isinstance(op, vm.Draw) for op in ops) and not any(op.runs_python for op in ops if not isinstance(op, vm.Call))
+    assert any(isinstance(op, vm.Draw) for op in ops) and not any(op.runs_python for op in ops)
+    assert len(called) == (3 if name in DRAWS else 6)
+
+
+@pytest.mark.parametrize("looks_at_memory", [True, False])
+def test_pending_normals_are_those_of_numpy(looks_at_memory, monkeypatch):
+    if not looks_at_memory:
+        monkeypatch.setattr(raw_random, "pending_normal_at", lambda: 0)
+    state, n = raw_random.random_state_type(), T.lscalar()
+    new, sample = raw_random.normal(state, (n,), avg=1.5)
+    with theano.config.change_flags(program_cache="off"):
+        f = theano.function([theano.In(state, mutable=True), n], [new, sample])
+    for twister in (True, False):
+        given, expected = [np.random.RandomState(np.random.MT19937(3) if twister else np.random.PCG64(3)) for _ in range(2)]
+        for count in (3, 0, 1, 1, 512, 513, 2, 1025, 1):
+            given, drawn = f(given, count)
+            assert np.array_equal(drawn, expected.normal(1.5, size=count))
+            assert given.get_state(legacy=False)["has_gauss"] == expected.get_state(legacy=False)["has_gauss"]
+            assert given.get_state(legacy=False)["gauss"] == expected.get_state(legacy=False)["gauss"]
 
 
 @pytest.mark.parametrize("draw, message", [
@@ -98,6 +141,18 @@ def test_one_instruction_draws_what_python_draws(name):
     (lambda s: s.uniform(T.constant(np.array([-2])), ndim=1), "negative"),
     (lambda s: s.random_integers((3,), 5, 2), "low >= high"),
     (lambda s: s.permutation(n=-2), "negative"),
+    (lambda s: s.normal((3,), std=-1.0), "scale < 0"),
+    (lambda s: s.normal((3,), std=-0.0), "scale < 0"),
+    (lambda s: s.poisson((3,), lam=-1.0), "lam < 0"),
+    (lambda s: s.poisson((3,), lam=np.nan), "lam"),
+    (lambda s: s.choice((3,), a=0), "greater than 0"),
+    (lambda s: s.choice((3,), a=2, replace=False), "larger sample"),
+    (lambda s: s.choice((600,), a=511, replace=False), "larger sample"),
+    (lambda s: s.choice((600,), a=512, replace=False), "larger sample"),
+    (lambda s: s.multinomial((3,), n=-1, pvals=[0.5, 0.5]), "n < 0"),
+    (lambda s: s.multinomial((3,), n=2, pvals=[0.9, 0.9, 0.9]), "pvals"),
+    (lambda s: s.multinomial((3,), n=2, pvals=[0.5, -0.5, 1.0]), "pvals"),
+    (lambda s: s.multinomial((3,), n=2, pvals=np.full((4, 2), 0.5)), "broadcast"),
 ])  # fmt: skip
 def test_errors_are_those_of_python_and_leave_the_state(draw, message):
     for mode in (IN_PYTHON, None):
@@ -190,9 +245,10 @@ def test_a_loop_that_fails_leaves_the_state():
 @pytest.mark.parametrize("drawn_before", [0, 1, 2, 3, 700])
 def test_a_function_that_fails_leaves_a_pending_normal(drawn_before, looks_at_memory, monkeypatch):
     if not looks_at_memory:
-        monkeypatch.setattr(raw_random, "_pending_at", lambda: 0)
+        monkeypatch.setattr(raw_random, "pending_normal_at", lambda: 0)
     rng, v, n = RandomStreams(5), T.dvector(), T.lscalar()
-    f = theano.function([v, n], [rng.normal((n,)) + v, rng.uniform((2,))])
+    with theano.config.change_flags(program_cache="off"):
+        f = theano.function([v, n], [rng.normal((n,)) + v, rng.uniform((2,))])
     states = [state.get_value(borrow=True) for state, _ in rng.state_updates]
     f(np.zeros(drawn_before), drawn_before)
     before = [state.get_state() for state in states]
@@ -205,15 +261,17 @@ def test_a_function_that_fails_leaves_a_pending_normal(drawn_before, looks_at_me
     assert np.array_equal(f(np.zeros(4), 4)[0], fresh.normal(size=4))
 
 
-def test_states_of_generators_that_are_no_mersenne_twisters_are_kept_too():
-    generator = np.random.RandomState(np.random.PCG64(3))
-    generator.normal(size=3)
-    kept = [raw_random.random_state_type.get_state(g) for g in (generator, np.random.RandomState(3))]
-    assert isinstance(kept[1][0], bytes) and not isinstance(kept[0], tuple)
-    expected = generator.normal(size=5)
-    generator.random_sample(9)
-    raw_random.random_state_type.set_state(generator, kept[0])
-    assert np.array_equal(generator.normal(size=5), expected)
+@pytest.mark.parametrize("bits", [np.random.MT19937, np.random.PCG64])
+def test_a_function_that_fails_leaves_any_generator(bits):
+    given = theano.shared(np.random.RandomState(bits(3)), borrow=True)
+    new, sample = raw_random.normal(given, (3,))
+    v = T.dvector()
+    f = theano.function([v], sample + v, updates=[(given, new)])
+    expected = np.random.RandomState(bits(3))
+    assert np.array_equal(f(np.zeros(3)), expected.normal(size=3))
+    with pytest.raises(ValueError):
+        f(np.zeros(4))
+    assert np.array_equal(f(np.zeros(3)), expected.normal(size=3))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -278,24 +336,22 @@ def test_a_loop_advances_the_state_of_a_shared_variable_without_a_copy():
         assert not any(isinstance(op, vm.Deepcopy) for op in instructions_of(g))
 
 
-@pytest.mark.parametrize("looks_at_memory", [True, False])
-def test_a_state_is_looked_at_and_put_back_under_its_lock(looks_at_memory, monkeypatch):
-    if not looks_at_memory:
-        monkeypatch.setattr(raw_random, "_pending_at", lambda: 0)
-    generator = np.random.RandomState(4)
-    done = threading.Event()
+def test_a_state_is_looked_at_under_its_lock():
+    shared = theano.shared(np.random.RandomState(4), borrow=True)
+    generator, done = shared.get_value(borrow=True), threading.Event()
+    new, sample = raw_random.uniform(shared, (2,))
+    f = theano.function([], sample, updates=[(shared, new)])
 
-    def look():
-        state = raw_random.random_state_type.get_state(generator)
-        raw_random.random_state_type.set_state(generator, state)
+    def draw():
+        f()
         done.set()
 
-    worker = threading.Thread(target=look)
+    worker = threading.Thread(target=draw)
     with generator._bit_generator.lock:
         worker.start()
         assert not done.wait(0.2)
     worker.join()
-    assert done.is_set() and same_states([generator.get_state()], [np.random.RandomState(4).get_state()])
+    assert done.is_set()
 
 
 NOTHING_LEFT = [

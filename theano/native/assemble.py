@@ -18,7 +18,7 @@ from theano.native.optimize.pairs import Pair, find_pairs
 from theano.native.optimize.schedule import Schedule, arrange, can_be_restored, destroyed_inputs
 from theano.native.program import CannotLower, Instr, ProgramBuilder, is_tensor_like, lowering_of
 from theano.native.remember import remember
-from theano.native.thunk import NativeThunk, Snapshot, Source, restoring
+from theano.native.thunk import NativeThunk, Source
 from theano.native.undo import guard_state
 from theano.scalar import Scalar
 from theano.tensor.type_other import MakeSlice
@@ -37,7 +37,7 @@ def compile_graph(linker: Any, fgraph: Any, order: list[Apply], input_storage: A
     build = builder.plan(
         list(zip(lowered.input_cells, input_storage, strict=True)),
         list(zip(lowered.output_cells, output_storage, strict=True)),
-        on_error=restoring(lowered.snapshots, error_reporter(builder, storage_map)),
+        on_error=error_reporter(builder, storage_map),
         serialise=has_state,
         keep_values=not linker.allow_gc,
         updates=sorted((getattr(fgraph, "update_mapping", None) or {}).items()),
@@ -60,9 +60,10 @@ def lower_graph(linker: Any, fgraph: Any, order: list[Apply]) -> Lowered:
     lowered = Lowered(fgraph, schedule, fuse, for_target=linker.target)
     numbers = _unboxed_numbers(lowered.builder, [v for v in fgraph.outputs if isinstance(v.type, Scalar)])
     lowered.output_cells = [numbers.get(v, lowered.builder.cell(v)) for v in fgraph.outputs]
-    lowered.take_snapshots(fgraph)
-    if schedule.tail and not lowered.tail_is_preparable():
-        lowered.protect_state(fgraph)
+    objects = lowered.restored_objects(fgraph)
+    arrays = lowered.work_on_copies(fgraph) if schedule.tail and not lowered.tail_is_preparable() else []
+    if arrays or objects:
+        guard_state(lowered.builder, arrays, objects)
     return lowered
 
 
@@ -81,8 +82,6 @@ class Lowered:
 
     Attributes
     ----------
-    snapshots
-        What the first instructions remember, one each.
     output_cells
         The cells of what the graph's storages get.
     """
@@ -99,7 +98,6 @@ class Lowered:
         if parent is None:
             builder.changed_objects = {}
         self.input_cells = [builder.cell(variable) for variable in fgraph.inputs]
-        self.snapshots: list[Snapshot] = []
         self.output_cells: list[int] = []
         tail = set(schedule.tail)
         self._lower([n for n in schedule.regions[TOP] if n not in tail])
@@ -116,26 +114,15 @@ class Lowered:
         updated = set((getattr(fgraph, "update_mapping", None) or {}).values())
         return [v for i, v in enumerate(fgraph.inputs) if i in updated and v in self.schedule.destroyed_inputs]
 
-    def take_snapshots(self, fgraph: Any) -> None:
-        """Begin the program with looks at the state that is changed in place and whose Type says how it is put back."""
-        builder = self.builder
-        first: list[Instr] = []
+    def restored_objects(self, fgraph: Any) -> list[Variable]:
+        """The state that is changed in place and whose Type says how it is put back."""
         restored = [v for v in self._state(fgraph) if can_be_restored(v)]
-        for variable in dict.fromkeys([*restored, *(builder.changed_objects or ())]):
-            self.snapshots.append(Snapshot(variable.type))
-            look = vm.Call(self.snapshots[-1].take)
-            first.append(Instr(look, (builder.cell(variable),), (builder.new_cell(("object",)),), None))
-        if first:
-            builder.replace_instrs({0: [*first, builder.instrs[0]]})
-            # A tail that is all of the program begins behind the snapshots.
-            if builder.tail_start == 0:
-                builder.tail_start = len(first)
+        return list(dict.fromkeys([*restored, *(self.builder.changed_objects or ())]))
 
-    def protect_state(self, fgraph: Any) -> None:
-        """See to it that a failing program leaves the state that it overwrites as it was, though it has no tail.
+    def work_on_copies(self, fgraph: Any) -> list[int]:
+        """Let a program whose tail cannot be checked before it runs work on copies of objects that cannot be put back.
 
-        What is overwritten of arrays is put back. Of objects that no snapshot is taken of the program works on a copy, which
-        becomes the new state when all is done.
+        They become the new state when all is done. Returns the cells of arrays that it overwrites, to be put back if it fails.
         """
         builder = self.builder
         state = self._state(fgraph)
@@ -152,10 +139,9 @@ class Lowered:
         for position, instr in enumerate(builder.instrs):
             ins, outs = (tuple(copy_of.get(cell, cell) for cell in cells) for cells in (instr.ins, instr.outs))
             builder.instrs[position] = instr._replace(ins=ins, outs=outs)
-        place = len(self.snapshots)
-        builder.replace_instrs({place: [*copies, builder.instrs[place]]})
-        guard_state(builder, arrays)
+        builder.replace_instrs({0: [*copies, builder.instrs[0]]})
         builder.tail_start = None
+        return arrays
 
     def _keeps_elements(self, fgraph: Any, variable: Variable) -> bool:
         """Whether of the value of a variable only the list itself is changed, nothing that is in it."""

@@ -18,8 +18,8 @@ from theano.gof.graph import Apply, Variable
 from theano.gof.link import Container, map_storage, storage_containers
 from theano.misc import file_cache
 from theano.native.target.cpu import libraries
-from theano.native.target.cpu.form import Form, Step, Stored
-from theano.native.thunk import NativeThunk, Snapshot, Source, restoring
+from theano.native.target.cpu.form import Form, Stored
+from theano.native.thunk import NativeThunk, Source
 
 
 def recall(key: str) -> Recalled | None:
@@ -67,8 +67,7 @@ class Recalled(NamedTuple):
         kernels = libraries.Kernels(self.found, stored.kernels)
         output_storage = [[None] if place is None else input_storage[place] for place in stored.places]
         again = _Again(linker, input_storage, output_storage, stored.program)
-        snapshots = [s for s in map(_snapshot_of, stored.program.steps) if s is not None]
-        program = stored.program.realised(kernels, input_storage, output_storage, restoring(snapshots, again.report))
+        program = stored.program.realised(kernels, input_storage, output_storage, again.report)
         thunk = NativeThunk(program, again.source, input_storage, output_storage, stored.arrays, allow_gc)
         return thunk, *storage_containers(inputs, outputs, input_storage, output_storage)
 
@@ -116,8 +115,3 @@ def _is_of(program: Any, builder: Any, path: tuple[int, ...]) -> bool:
     if told != [(instr.op.name, instr.ins, instr.outs) for instr in builder.instrs]:
         return False
     return not path or _is_of(program.steps[path[0]].nested, builder.instrs[path[0]].op[0].builder, path[1:])
-
-
-def _snapshot_of(step: Step) -> Snapshot | None:
-    owner = getattr(step.params[0], "__self__", None) if step.name == "call" else None
-    return owner if isinstance(owner, Snapshot) else None

@@ -120,42 +120,6 @@ def move_times(program: Any, instrs: Sequence[Any], profile: Any) -> None:
     program.reset_profile()
 
 
-class Snapshot:
-    """The state of an object that a program changes in place, kept to be put back should the program fail.
-
-    Parameters
-    ----------
-    type_
-        A Type with the methods `get_state` and `set_state`.
-    """
-
-    def __init__(self, type_: Any):
-        self.type = type_
-        self.value: Any = None
-        self.state: Any = None
-
-    def take(self, value: Any) -> None:
-        """Remember the state of `value`."""
-        self.value, self.state = value, self.type.get_state(value)
-
-    def restore(self) -> None:
-        """Put the object back into the state that it had."""
-        self.type.set_state(self.value, self.state)
-
-
-def restoring(snapshots: Sequence[Snapshot], report: Callable[..., Any]) -> Callable[..., Any]:
-    """An `on_error`, see `theano.native.program.Build`, that puts back what a program's first instructions have remembered."""
-
-    def on_error(path: tuple[int, ...], *error: Any) -> None:
-        # The failure of a nested program is one of the program, too, later.
-        if len(path) == 1:
-            for snapshot in snapshots[: path[0]]:
-                snapshot.restore()
-        report(path, *error)
-
-    return on_error
-
-
 class StepErrors(NamedTuple):
     """What a loop calls when one of its steps fails."""
 

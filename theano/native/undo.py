@@ -3,22 +3,28 @@
 Where all that may fail is known before anything is overwritten, a program needs none of this (see
 `Lowered.tail_is_preparable`). Otherwise each instruction that overwrites state is preceded by a copy of just the elements that
 it writes to, and by a ``guard``: if the program fails later, the instruction that the guard names, behind the end of the
-program, writes them back. Restoring runs backwards, so an array of which all elements are kept needs no later copy.
+program, writes them back. Restoring runs backwards, so an array of which all elements are kept needs no later copy. Objects
+whose Type says how they are put back are kept before the program begins.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from theano.gof.graph import Variable
 from theano.native import instructions as vm
 from theano.native.memory import Sharing, may_change, overwritten, scatter_target
 from theano.native.optimize.indexing import indexed_rank, shifted
 from theano.native.optimize.schedule import destroyed_inputs
-from theano.native.program import Instr, ProgramBuilder
+from theano.native.program import Instr, ProgramBuilder, cell_spec
+from theano.tensor import bvector
+from theano.tensor.raw_random import pending_normal_at
+
+_BYTES = cell_spec(bvector)
 
 
-def guard_state(builder: ProgramBuilder, state: Iterable[int]) -> None:
-    """Guard the instructions that write to cells of arrays, or to views of them."""
+def guard_state(builder: ProgramBuilder, state: Iterable[int], objects: Sequence[Variable]) -> None:
+    """Guard the instructions that write to cells of arrays, or to views of them, and objects."""
     sharing = Sharing(builder.instrs, builder.kernels)
     changed = {sharing.root(cell) for instr in builder.instrs for cell in may_change(instr, builder.kernels)}
     # The cells that are all of a state, and what of each class of cells is not yet kept whole.
@@ -29,6 +35,12 @@ def guard_state(builder: ProgramBuilder, state: Iterable[int]) -> None:
     always = True
     guarded: dict[int, list[Instr]] = {}
     undo: list[Instr] = []
+    first: list[Instr] = []
+    pending = pending_normal_at() if objects else 0
+    for variable in objects:
+        cell, kept = builder.cell(variable), (builder.new_cell(("object",)), builder.new_cell(_BYTES))
+        first += [Instr(vm.KeepState(pending, variable.type.get_state), (cell,), kept, None), Instr(vm.Guard(0), (), (), None)]
+        undo.append(Instr(vm.RestoreState(pending, variable.type.set_state), (cell, *kept), (), None))
     for position, instr in enumerate(builder.instrs):
         before: list[Instr] = []
         for source in _written(builder, instr):
@@ -48,7 +60,10 @@ def guard_state(builder: ProgramBuilder, state: Iterable[int]) -> None:
         if always:
             same = {instr.outs[0]: instr.ins[0]} if instr.op.memory is vm.Memory.SAME else overwritten(instr, builder.kernels)
             whole.update((out, whole[source]) for out, source in same.items() if source in whole)
+    guarded[0] = [*first, *guarded.get(0, builder.instrs[:1])]
     builder.replace_instrs(guarded)
+    # A tail that is all of the program begins behind what is kept.
+    builder.tail_start = len(first) if builder.tail_start == 0 else builder.tail_start
     builder.end = target = len(builder.instrs)
     for position, instr in enumerate(builder.instrs):
         if isinstance(instr.op, vm.Guard):

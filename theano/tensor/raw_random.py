@@ -28,15 +28,23 @@ from theano.tensor import basic as tensor
 __getattr__, __dir__ = aliases.lazy(__name__)
 
 
-#: Bytes of a Mersenne Twister's state: 624 words, the position; and of a pending normal: whether there is one, which.
-_TWISTER, _PENDING = 625 * 4, 16
+#: Bytes of a Mersenne Twister's state: 624 words, the position.
+_TWISTER = 625 * 4
 
 
 @functools.cache
-def _pending_at() -> int:
-    """Where a RandomState in memory has its pending normal, if all of its state lies there as expected; else 0.
+def pending_normal_at() -> int:
+    """Where a RandomState in memory has its pending normal; 0 if its state does not lie as expected.
+
+    There is an int that tells whether there is a pending normal, and 8 bytes further the number; the words of a Mersenne Twister
+    stand behind one another, with the position after them.
 
     NumPy takes thirty times as long as a copy of the memory to make an array of the words.
+
+    Examples
+    --------
+    >>> pending_normal_at() >= 0
+    True
     """
     if sys.implementation.name != "cpython":
         return 0
@@ -105,24 +113,12 @@ class RandomStateType(gof.type.SingletonType):
         value : RandomState
             The generator.
         """
-        bits = value._bit_generator
-        at = _pending_at()
-        if not at or type(bits) is not np.random.MT19937:
-            return value.get_state(legacy=False)
-        with bits.lock:
-            return ctypes.string_at(bits.ctypes.state_address, _TWISTER), ctypes.string_at(id(value) + at, _PENDING)
+        return value.get_state(legacy=False)
 
     @staticmethod
     def set_state(value: Any, state: Any) -> None:
         """Put a generator into a state that it had."""
-        words, pending, *_ = state
-        if not isinstance(words, bytes):
-            value.set_state(state)
-            return
-        bits = value._bit_generator
-        with bits.lock:
-            ctypes.memmove(bits.ctypes.state_address, words, _TWISTER)
-            ctypes.memmove(id(value) + _pending_at(), pending, _PENDING)
+        value.set_state(state)
 
     def get_shape_info(self, obj: Any) -> None:
         return None
@@ -154,7 +150,7 @@ class _Drawing(NamedTuple):
     ndim_added: int
 
     def __call__(self, state: Any, shape: Any, *args: Any) -> np.ndarray:
-        size = tuple(int(n) for n in shape) if len(shape) else None
+        size = tuple(np.asarray(shape).tolist()) or None
         if size is not None and self.ndim != len(size) + self.ndim_added:
             raise ValueError(
                 f"Shape mismatch: self.outtype.ndim ({self.ndim}) != len(shape) ({len(size)}) + "
@@ -819,15 +815,15 @@ def multinomial_helper(random_state: Any, n: Any, pvals: Any, size: Any) -> np.n
     pvals = pvals.astype("float64")
     if size is None:
         size = np.broadcast_shapes(n.shape, pvals.shape[:-1])
+    totals = pvals[..., :-1].sum(axis=-1, keepdims=True)
+    pvals = np.where((totals > 1) & (totals < 1 + 1e-5), pvals / np.where(totals > 0, totals, 1), pvals)
+    if n.ndim == 0 and pvals.ndim == 1:
+        return np.asarray(random_state.multinomial(int(n), pvals, size))
     n = np.broadcast_to(n, size)
     pvals = np.broadcast_to(pvals, (*size, pvals.shape[-1]))
     out = np.empty(pvals.shape, dtype="int64")
     for index in np.ndindex(*size):
-        chances = pvals[index]
-        total = chances[:-1].sum()
-        if 1 < total < 1 + 1e-5:
-            chances = chances / total
-        out[index] = random_state.multinomial(int(n[index]), chances)
+        out[index] = random_state.multinomial(int(n[index]), pvals[index])
     return out
 
 

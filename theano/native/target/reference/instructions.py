@@ -145,6 +145,8 @@ INSTRUCTIONS: dict[str, Callable[[Any, Values], Any]] = {
     "gemv": _sum_with(np.dot),
     "ger": _sum_with(np.outer),
     "call": lambda op, ins: op.function(*ins),
+    "keep_state": lambda op, ins: (op.take(ins[0]), np.empty(0, "int8")),
+    "restore_state": lambda op, ins: (op.put(*ins[:2]), ())[1],
     "thunk": _thunk,
 }
 """By name: ``function(op, inputs)`` gives the one output, or a tuple of outputs."""

@@ -60,7 +60,7 @@ static int mrg_uniform_execute(ThnFrame *f, const ThnInstr *ins)
 
 THN_INSTRUCTION(mrg_uniform, NULL, mrg_uniform_prepare, mrg_uniform_execute)
 
-/* ---- draw */
+/* ---- RandomStates */
 
 enum { GENERATOR, CAPSULE, LOCK, ACQUIRE, RELEASE, N_NAMES };
 
@@ -76,6 +76,106 @@ static int intern_names(void)
     }
     return 0;
 }
+
+/* Acquires the lock of a RandomState's generator. Returns the lock, NULL if that failed. */
+static PyObject *hold(PyObject *state, int pending, ThnGenerator *from)
+{
+    THN_OWNED PyObject *owner = PyObject_GetAttr(state, names[GENERATOR]), *lock = owner ? PyObject_GetAttr(owner, names[LOCK]) : NULL;
+    THN_OWNED PyObject *capsule = lock ? PyObject_GetAttr(owner, names[CAPSULE]) : NULL;
+    from->bits = capsule ? PyCapsule_GetPointer(capsule, "BitGenerator") : NULL;
+    THN_OWNED PyObject *acquired = from->bits ? PyObject_CallMethodNoArgs(lock, names[ACQUIRE]) : NULL;
+    from->has_normal = pending ? (int *)((char *)state + pending) : NULL;
+    from->normal = pending ? (double *)((char *)state + pending + sizeof(double)) : NULL;
+    return acquired ? Py_NewRef(lock) : NULL;
+}
+
+static int let_go(PyObject *lock)
+{
+    THN_OWNED PyObject *released = PyObject_CallMethodNoArgs(lock, names[RELEASE]);
+    return released ? 0 : -1;
+}
+
+/* Bytes of a Mersenne Twister's state: 624 words and the position; of a pending normal: whether there is one, and which. */
+#define TWISTER (625 * sizeof(uint32_t))
+#define PENDING (2 * sizeof(double))
+
+/* Whether all of the state of an object lies as a RandomState with a Mersenne Twister has it in memory. */
+static int is_twister(PyObject *state, int pending)
+{
+    if (!pending || Py_TYPE(state)->tp_basicsize < (Py_ssize_t)(pending + PENDING)) {
+        return 0;
+    }
+    THN_OWNED PyObject *owner = PyObject_GetAttr(state, names[GENERATOR]);
+    if (!owner) {
+        PyErr_Clear();
+    }
+    return owner && strcmp(Py_TYPE(owner)->tp_name, "numpy.random._mt19937.MT19937") == 0;
+}
+
+static int keep_state_check(ThnProgram *Py_UNUSED(p), ThnInstr *ins)
+{
+    const thn_keep_state_params *p = ins->data;
+    THN_TRY(intern_names());
+    return thn_fits(ins, p->pending >= 0 && PyCallable_Check(p->take));
+}
+
+static int restore_state_check(ThnProgram *Py_UNUSED(p), ThnInstr *ins)
+{
+    const thn_restore_state_params *p = ins->data;
+    THN_TRY(intern_names());
+    return thn_fits(ins, p->pending >= 0 && PyCallable_Check(p->put));
+}
+
+static int keep_state_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const thn_keep_state_params *p = ins->data;
+    PyObject *state = THN_IN(f, ins, 0)->obj;
+    THN_FAIL_IF(f, !state, PyExc_TypeError, "there is no state");
+    ThnCell *memory = THN_OUT(f, ins, 1);
+    const int copied = is_twister(state, p->pending);
+    THN_TRY(thn_out_alloc(f, memory, (npy_intp[]){copied ? TWISTER + PENDING : 0}));
+    if (copied) {
+        ThnGenerator from;
+        THN_OWNED PyObject *lock = hold(state, p->pending, &from);
+        THN_NEED(lock);
+        memcpy(memory->data, from.bits->state, TWISTER);
+        memcpy(memory->data + TWISTER, from.has_normal, PENDING);
+        THN_TRY(let_go(lock));
+    }
+    PyObject *kept = copied ? Py_NewRef(Py_None) : PyObject_CallOneArg(p->take, state);
+    THN_NEED(kept);
+    thn_set_object(THN_OUT(f, ins, 0), kept);
+    return 0;
+}
+
+static int restore_state_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const thn_restore_state_params *p = ins->data;
+    PyObject *state = THN_IN(f, ins, 0)->obj, *kept = THN_IN(f, ins, 1)->obj;
+    const ThnCell *memory = THN_IN(f, ins, 2);
+    if (memory->dims[0]) {
+        ThnGenerator from;
+        THN_OWNED PyObject *lock = hold(state, p->pending, &from);
+        THN_NEED(lock);
+        memcpy(from.bits->state, memory->data, TWISTER);
+        memcpy(from.has_normal, memory->data + TWISTER, PENDING);
+        return let_go(lock);
+    }
+    THN_OWNED PyObject *done = PyObject_CallFunctionObjArgs(p->put, state, kept, NULL);
+    return done ? 0 : -1;
+}
+
+THN_INSTRUCTION(keep_state, keep_state_check, thn_nothing_prepare, keep_state_execute)
+THN_INSTRUCTION(restore_state, restore_state_check, thn_nothing_prepare, restore_state_execute)
+
+/* ---- draw */
+
+/* Of a distribution: how many parameters it is given, and how many dims one draw has. */
+static const struct { int params, own_dims; } draws[] = {
+    [THN_Distribution_UNIFORM] = {2, 0}, [THN_Distribution_NORMAL] = {2, 0},      [THN_Distribution_BINOMIAL] = {2, 0},
+    [THN_Distribution_INTEGERS] = {2, 0}, [THN_Distribution_MULTINOMIAL] = {2, 1}, [THN_Distribution_POISSON] = {1, 0},
+    [THN_Distribution_CHOICE] = {3, 0},  [THN_Distribution_PERMUTATION] = {1, 1},
+};
 
 /* The lengths of the sample, without the last dim of those that have one more than is asked for. 1: known; 0: only NumPy knows;
  * -1: failed. */
@@ -94,8 +194,9 @@ static int sample_dims(ThnFrame *f, const ThnInstr *ins, npy_intp *dims)
         dims[i] = 1;
     }
     for (int k = 2; k < ins->nin && p->distribution != THN_Distribution_PERMUTATION; k++) {
-        const ThnCell *c = THN_IN(f, ins, k);
-        if (c->ndim > ndim || thn_widen(c, ndim, dims) >= 0) {
+        ThnCell c = *THN_IN(f, ins, k);
+        c.ndim -= p->distribution == THN_Distribution_MULTINOMIAL && k == 3; /* without its last dim */
+        if (c.ndim > ndim || thn_widen(&c, ndim, dims) >= 0) {
             return 0;
         }
     }
@@ -105,43 +206,46 @@ static int sample_dims(ThnFrame *f, const ThnInstr *ins, npy_intp *dims)
 /* 1: drawn; 0: this is NumPy's to do; -1: failed. */
 static int draw_natively(ThnFrame *f, const ThnInstr *ins, PyObject *state)
 {
-    const int distribution = ((const thn_draw_params *)ins->data)->distribution;
+    const thn_draw_params *p = ins->data;
+    const int distribution = p->distribution;
     ThnCell *out = THN_OUT(f, ins, 1);
     ThnDraw d = {.out = out};
     npy_intp dims[THN_MAXDIM];
     if (distribution == THN_Distribution_OTHER) {
         return 0;
     }
+    const int last = out->ndim - 1;
+    if (distribution == THN_Distribution_PERMUTATION) {
+        const ThnCell *c = THN_IN(f, ins, 2);
+        dims[last] = PyTypeNum_ISINTEGER(c->typenum) && c->ndim == 0 ? (npy_intp)thn_scalar_int(c) : -1;
+    } else if (distribution == THN_Distribution_MULTINOMIAL) {
+        const ThnCell *c = THN_IN(f, ins, 3);
+        dims[last] = c->ndim ? c->dims[c->ndim - 1] : -1;
+    }
+    d.row = p->own_dims ? dims[last] : 1;
+    if (d.row < 0 || (distribution == THN_Distribution_CHOICE && THN_IN(f, ins, 4)->ndim)) {
+        return 0;
+    }
     const int known = sample_dims(f, ins, dims);
     if (known <= 0) {
         return known;
     }
-    if (distribution == THN_Distribution_PERMUTATION) {
-        const ThnCell *c = THN_IN(f, ins, 2);
-        const npy_intp n = PyTypeNum_ISINTEGER(c->typenum) && c->ndim == 0 ? (npy_intp)thn_scalar_int(c) : -1;
-        if (n < 0) {
-            return 0;
-        }
-        dims[out->ndim - 1] = n;
-    }
     THN_TRY(thn_out_alloc(f, out, dims));
-    for (int k = 0; k < ins->nin - 2; k++) {
-        d.param[k] = THN_IN(f, ins, 2 + k);
-        if (thn_broadcast_strides(d.param[k], out->ndim, dims, d.strides[k]) < 0) {
+    for (int k = 0; k < THN_DRAW_PARAMS; k++) {
+        const int rows = distribution == THN_Distribution_MULTINOMIAL && k == 0; /* the same along the last dim */
+        d.param[k] = THN_IN(f, ins, draws[distribution].params > k ? 2 + k : 2);
+        d.strides[k][last < 0 ? 0 : last] = 0;
+        if (thn_broadcast_strides(d.param[k], out->ndim - rows, dims, d.strides[k]) < 0) {
             return 0;
         }
     }
-    if (!thn_draw_fits(&d, distribution)) {
-        return 0;
+    THN_OWNED PyObject *lock = hold(state, p->pending, &d.from);
+    THN_NEED(lock);
+    const int fits = thn_draw_fits(&d, distribution);
+    if (fits) {
+        THN_WITHOUT_GIL_IF((double)thn_size(out) * NS_PER_DRAW > THN_GIL_WORK, thn_draw(&d, distribution));
     }
-    THN_OWNED PyObject *owner = PyObject_GetAttr(state, names[GENERATOR]), *lock = owner ? PyObject_GetAttr(owner, names[LOCK]) : NULL;
-    THN_OWNED PyObject *capsule = lock ? PyObject_GetAttr(owner, names[CAPSULE]) : NULL;
-    d.bits = capsule ? PyCapsule_GetPointer(capsule, "BitGenerator") : NULL;
-    THN_OWNED PyObject *acquired = d.bits ? PyObject_CallMethodNoArgs(lock, names[ACQUIRE]) : NULL;
-    THN_NEED(acquired);
-    THN_WITHOUT_GIL_IF((double)thn_size(out) * NS_PER_DRAW > THN_GIL_WORK, thn_draw(&d, distribution));
-    THN_OWNED PyObject *released = PyObject_CallMethodNoArgs(lock, names[RELEASE]);
-    return released ? 1 : -1;
+    return let_go(lock) < 0 ? -1 : fits;
 }
 
 /* function(state, lengths, parameters...), an array; a new reference. */
@@ -155,11 +259,11 @@ static PyObject *draw_by_call(ThnFrame *f, const ThnInstr *ins, PyObject *state)
 static int draw_check(ThnProgram *p, ThnInstr *ins)
 {
     const thn_draw_params *d = ins->data;
-    const int other = d->distribution == THN_Distribution_OTHER, order = d->distribution == THN_Distribution_PERMUTATION;
-    const int wanted = other ? ins->nin : order ? 3 : 2 + THN_DRAW_PARAMS;
+    const int other = d->distribution == THN_Distribution_OTHER, own = d->own_dims;
     THN_TRY(intern_names());
-    return thn_fits(ins, PyCallable_Check(d->function) && PyCallable_Check(d->copy) && d->own_dims >= 0
-                             && d->own_dims <= p->cells[ins->outs[1]].ndim && ins->nin == wanted && (other || d->own_dims == order));
+    return thn_fits(ins, PyCallable_Check(d->function) && PyCallable_Check(d->copy) && own >= 0 && d->pending >= 0
+                             && own <= p->cells[ins->outs[1]].ndim
+                             && (other || (ins->nin == 2 + draws[d->distribution].params && own == draws[d->distribution].own_dims)));
 }
 
 static int draw_execute(ThnFrame *f, const ThnInstr *ins)
