@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from theano.gof.graph import Constant, Variable
+from theano.gof.record import Fields
 from theano.scan_module.scan_utils import isNaN_or_Inf_or_None
 from theano.tensor import NotScalarConstantError, as_tensor_variable, get_scalar_constant_value
 
 
-@dataclass
-class SequenceInfo:
+class SequenceInfo(Fields):
     """A sequence and the taps at which a step reads it."""
 
     input: Any
-    taps: list[int] = field(default_factory=lambda: [0])
+    taps: list[int] = [0]
 
     @property
     def first(self) -> int:
@@ -28,12 +27,11 @@ class SequenceInfo:
         return max(0, *self.taps)
 
 
-@dataclass
-class OutputInfo:
+class OutputInfo(Fields):
     """The initial value of an output, and the taps at which a step reads it; neither if it is not recurrent."""
 
     initial: Any = None
-    taps: list[int] = field(default_factory=list)
+    taps: list[int] = []
 
     @property
     def kind(self) -> str:

@@ -6,12 +6,11 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any, TextIO
 
 from theano.configdefaults import config
 from theano.gof.progress import clear_line
-from theano.gof.rewriting.profiles import Overhead, Part, Profile, added_by
+from theano.gof.rewriting.profiles import Overhead, Part, Profile
 from theano.gof.toolbox import ReplaceValidate
 from theano.process import collection_is_paused, garbage_collection_paused
 
@@ -286,7 +285,6 @@ def _add_parts(first: list[Part], second: list[Part]) -> list[Part]:
     return list(parts.values())
 
 
-@dataclass(eq=False, repr=False)
 class SequenceProfile(Profile):
     """What a `SeqOptimizer` did.
 
@@ -299,10 +297,11 @@ class SequenceProfile(Profile):
         What each optimizer did.
     """
 
+    added_by = {**Profile.added_by, "parts": _add_parts}
     nb_before: int
     nb_after: int
     overhead: Overhead
-    parts: list[Part] = added_by(_add_parts)
+    parts: list[Part]
 
     def write(self, stream: TextIO | None, level: int = 0) -> None:
         blanc = "    " * level

@@ -6,7 +6,6 @@ import heapq
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
 from typing import Any, TextIO
 
 from theano.configdefaults import config
@@ -15,7 +14,7 @@ from theano.gof.rewriting.base import Optimizer, log_error, optimizer_label
 from theano.gof.rewriting.index import TrackIndex
 from theano.gof.rewriting.local import FromFunctionLocalOptimizer, LocalOptimizer, NewInputs
 from theano.gof.rewriting.navigate import ChangeTracker, NavigatorOptimizer, nodes_in_order
-from theano.gof.rewriting.profiles import Part, Profile, Summable, add_values, added_by
+from theano.gof.rewriting.profiles import Part, Profile, Summable, add_values
 
 # How far above a change nodes are looked at again: a pattern sees that many Ops below its root.
 _PATTERN_HEIGHT = 3
@@ -245,7 +244,6 @@ def _has_requirements(opt: LocalOptimizer) -> bool:
     return getattr(opt.add_requirements, "__func__", None) is not LocalOptimizer.add_requirements
 
 
-@dataclass(eq=False, repr=False)
 class PassProfile(Summable):
     """One pass of an `EquilibriumOptimizer`: seconds, how often each optimizer changed the graph, and nodes at its start."""
 
@@ -253,10 +251,9 @@ class PassProfile(Summable):
     global_seconds: float = 0.0
     sort_seconds: float = 0.0
     nb_nodes: int = 0
-    counts: dict[Any, int] = field(default_factory=dict)
+    counts: dict[Any, int] = {}
 
 
-@dataclass(eq=False, repr=False)
 class EquilibriumProfile(Profile):
     """What an `EquilibriumOptimizer` did.
 
@@ -271,13 +268,14 @@ class EquilibriumProfile(Profile):
         For each kind of global optimizers ('Global', 'Final', 'Cleanup') what each of them did, as a `Part`.
     """
 
+    added_by = {**Profile.added_by, "nb_max": max}
     nb_start: int
-    nb_max: int = added_by(max)
+    nb_max: int
     nb_end: int = 0
-    passes: list[PassProfile] = field(default_factory=list)
-    time_opts: dict[Any, float] = field(default_factory=dict)
-    node_created: dict[Any, int] = field(default_factory=dict)
-    parts: dict[str, dict[Any, Part]] = field(default_factory=lambda: {"Global": {}, "Final": {}, "Cleanup": {}})
+    passes: list[PassProfile] = []
+    time_opts: dict[Any, float] = {}
+    node_created: dict[Any, int] = {}
+    parts: dict[str, dict[Any, Part]] = {"Global": {}, "Final": {}, "Cleanup": {}}
 
     def write(self, stream: TextIO | None, level: int = 0) -> None:
         blanc = "    " * level

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TextIO
 
 import numpy as np
@@ -239,7 +238,6 @@ def local_optimizer(
     return decorate
 
 
-@dataclass(eq=False, repr=False)
 class GroupProfile(Profile):
     """What the members of a `LocalOptGroup` did.
 

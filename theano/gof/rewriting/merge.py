@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Any, TextIO
 
 from theano.gof import toolbox
@@ -189,7 +188,6 @@ class MergeFeature(toolbox.Feature):
         self._refused_nodes.append((node, other))
 
 
-@dataclass(eq=False, repr=False)
 class MergeProfile(Profile):
     """What a `MergeOptimizer` did.
 

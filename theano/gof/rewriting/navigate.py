@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TextIO
 
 from theano.configdefaults import config
@@ -315,7 +314,6 @@ def nodes_in_order(fgraph: Any, start_from: Any = None) -> list:
     return fgraph.depth_first() if start_from is None else depth_first_order(start_from)
 
 
-@dataclass(eq=False, repr=False)
 class TopoProfile(Profile):
     """What a `TopoOptimizer` did.
 

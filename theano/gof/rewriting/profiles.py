@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
 from itertools import zip_longest
-from typing import Any, TextIO, TypeVar
+from typing import Any, ClassVar, TextIO, TypeVar
+
+from theano.gof.record import Fields
 
 S = TypeVar("S", bound="Summable")
 
@@ -26,20 +27,16 @@ def join_titles(a: str, b: str) -> str:
     return a if a == b else " & ".join(title for title in (a, b) if title)
 
 
-def added_by(how: Callable[[Any, Any], Any]) -> Any:
-    """Declare a field of a profile that is not added up by `add_values`."""
-    return field(metadata={"add": how})
+class Summable(Fields):
+    """Base of objects of which the sum is that of their fields, `added_by` something else than `add_values`."""
 
-
-class Summable:
-    """Base of dataclasses of which the sum is that of their fields."""
+    added_by: ClassVar[dict[str, Callable[[Any, Any], Any]]] = {}
 
     def __add__(self: S, other: S) -> S:
-        names = [(f.name, f.metadata.get("add", add_values)) for f in fields(self)]  # type: ignore[arg-type]
-        return type(self)(**{name: add(getattr(self, name), getattr(other, name)) for name, add in names})
+        adds = [(name, self.added_by.get(name, add_values)) for name in self.fields]
+        return type(self)(**{name: add(getattr(self, name), getattr(other, name)) for name, add in adds})
 
 
-@dataclass(eq=False, repr=False)
 class Profile(Summable):
     """Base of what `apply` of an optimizer returns.
 
@@ -51,9 +48,7 @@ class Profile(Summable):
     Examples
     --------
     >>> import sys
-    >>> from dataclasses import dataclass
-    >>> @dataclass(eq=False, repr=False)
-    ... class Counts(Profile):
+    >>> class Counts(Profile):
     ...     replaced: int = 0
     >>> both = Counts("my optimizer", 2) + Counts("my optimizer", 3)
     >>> both.write(sys.stdout)
@@ -61,23 +56,23 @@ class Profile(Summable):
        replaced 5
     """
 
-    title: str = added_by(join_titles)
+    added_by = {"title": join_titles}
     optimizer = None
+    title: str
 
     def __getitem__(self, position: int) -> Any:
         """As the original's tuples: the optimizer that `optimize` was called of, then what the profile holds."""
-        return (self.optimizer, *[getattr(self, f.name) for f in fields(self)[1:]])[position]  # type: ignore[arg-type]
+        return (self.optimizer, *[getattr(self, name) for name in self.fields[1:]])[position]
 
     def write(self, stream: TextIO | None, level: int = 0) -> None:
         """Write the title, and one line for each field, indented by `level`."""
         blanc = "    " * level
         print(blanc, self.title, file=stream)
-        for f in fields(self)[1:]:
-            print(blanc, f"  {f.name}", getattr(self, f.name), file=stream)
+        for name in self.fields[1:]:
+            print(blanc, f"  {name}", getattr(self, name), file=stream)
 
 
-@dataclass(eq=False, repr=False)
-class Part:
+class Part(Fields):
     """What one optimizer among several did.
 
     Parameters
@@ -105,7 +100,6 @@ class Part:
             self.opt.print_profile(stream, self.profile, level=level)
 
 
-@dataclass(eq=False, repr=False)
 class Overhead(Summable):
     """Seconds that a graph spent in `validate` and in the callbacks of its features.
 

@@ -43,7 +43,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
-from theano.native.ir.record import Record
+from theano.gof.record import Record
 from theano.scalar.expression import Expression, fold, select, variable
 
 REDUCE_OPS = ("add", "mul", "maximum", "minimum", "and", "or", "xor", "all", "any")

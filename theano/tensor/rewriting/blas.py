@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -201,7 +200,6 @@ def _sums_of_products(fgraph: Any) -> set[Any]:
     return found
 
 
-@dataclass(eq=False, repr=False)
 class GemmProfile(Profile):
     """What a `GemmOptimizer` did, as it is printed.
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from theano import scalar as scal
@@ -230,7 +229,6 @@ def local_add_mul_fusion(node: Any) -> Any:
     return further or new
 
 
-@dataclass(eq=False, repr=False)
 class FusionProfile(Profile):
     """What a `FusionOptimizer` did, as it is printed.
 

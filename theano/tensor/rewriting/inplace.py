@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from dataclasses import dataclass
 from typing import Any, TextIO
 
 from theano import scalar as scal
@@ -46,7 +45,6 @@ class _Aliases:
         return self.root.get(var, var)
 
 
-@dataclass(eq=False, repr=False)
 class InplaceProfile(Profile):
     """What an `InplaceElemwiseOptimizer` did, as it is printed; `ndim` counts its replacements by dimensions.
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
 
 import numpy as np
 
 from theano.gof.graph import Constant
+from theano.gof.record import Fields
 from theano.scalar import compound
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
@@ -36,8 +36,7 @@ sigmoid_slope = Elemwise(compound.sigmoid_slope, name="sigmoid_slope")
 _FACTORS, _TERMS = 8, 4
 
 
-@dataclass
-class Term:
+class Term(Fields):
     """``factor * top[0] * top[1] ... / bottom[0] ...``; `inner` are the Applies that have been taken apart."""
 
     factor: float

@@ -1,8 +1,9 @@
-"""Values of named fields: what frozen dataclasses are, without the code that these write and compile at each import."""
+"""Classes of named fields: what dataclasses are, without the code that these write and compile at each import."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -13,8 +14,51 @@ else:
         return lambda cls: cls
 
 
+class _Named:
+    """The fields that the bases have, then those that a subclass annotates."""
+
+    fields: ClassVar[tuple[str, ...]] = ()
+    required: ClassVar[frozenset[str]] = frozenset()
+    made_anew: ClassVar[dict[str, Any]] = {}
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        own = cls.__dict__.get("__annotations__", {})
+        cls.fields = (*cls.fields, *[name for name, of in own.items() if "ClassVar" not in str(of)])
+        cls.required = frozenset([name for name in cls.fields if not hasattr(cls, name)])
+        cls.made_anew = {name: value for name in cls.fields if isinstance(value := getattr(cls, name, None), (list, dict))}
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, *args: Any, **named: Any):
+            values = self.__dict__
+            values.update(zip(self.fields, args))
+            values.update(named)
+            if len(values) != len(args) + len(named) or not self.required <= values.keys() <= {*self.fields}:
+                raise TypeError(f"{type(self).__name__} has the fields {self.fields}, got {args} and {named}")
+            for name, value in self.made_anew.items():
+                if name not in values:
+                    values[name] = deepcopy(value)
+
+
+@dataclass_transform()
+class Fields(_Named):
+    """An object of the fields that a subclass annotates, those with a default last; a list or dict as default is copied.
+
+    Examples
+    --------
+    >>> class Basket(Fields):
+    ...     owner: str
+    ...     fruit: list[str] = []
+    >>> basket = Basket("Eve")
+    >>> basket.fruit.append("apple")
+    >>> basket.fruit, Basket("Adam").fruit
+    (['apple'], [])
+    """
+
+
 @dataclass_transform(frozen_default=True)
-class Record:
+class Record(_Named):
     """A value of the fields that a subclass annotates, those with a default last.
 
     It is equal to one of its class with equal fields, but for those named in `uncompared`, and cannot be changed.
@@ -28,24 +72,7 @@ class Record:
     (Point(x=1, y=0), True, Point(x=1, y=2))
     """
 
-    fields: ClassVar[tuple[str, ...]] = ()
-    required: ClassVar[frozenset[str]] = frozenset()
     uncompared: ClassVar[tuple[str, ...]] = ()
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        annotated = [name for name, of in cls.__annotations__.items() if "ClassVar" not in str(of)]
-        cls.fields = tuple(annotated)
-        cls.required = frozenset(name for name in annotated if name not in cls.__dict__)
-
-    if not TYPE_CHECKING:
-
-        def __init__(self, *args: Any, **named: Any):
-            values = self.__dict__
-            values.update(zip(self.fields, args))
-            values.update(named)
-            if len(values) != len(args) + len(named) or not self.required <= values.keys() <= {*self.fields}:
-                raise TypeError(f"{type(self).__name__} has the fields {self.fields}, got {args} and {named}")
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{type(self).__name__} cannot be changed; see `replaced`")
