@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from theano.configdefaults import config
 from theano.gof.graph import Apply, Variable
 from theano.gof.link import Container, map_storage, storage_containers
+from theano.gof.record import Record
 from theano.misc import file_cache
 from theano.native.target.cpu import libraries
 from theano.native.target.cpu.form import Form, Stored
@@ -35,7 +36,7 @@ def recall(key: str) -> Recalled | None:
     return Recalled(stored, found)
 
 
-class Recalled(NamedTuple):
+class Recalled(Record):
     """A program that was kept, for one function.
 
     Parameters

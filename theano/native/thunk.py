@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from theano.gof.link import raise_with_op
+from theano.gof.record import Record
 from theano.gof.run_errors import _add_text
 
 
-class Source(NamedTuple):
+class Source(Record):
     """What a program was made of.
 
     Parameters
@@ -120,7 +121,7 @@ def move_times(program: Any, instrs: Sequence[Any], profile: Any) -> None:
     program.reset_profile()
 
 
-class StepErrors(NamedTuple):
+class StepErrors(Record):
     """What a loop calls when one of its steps fails."""
 
     name: str | None

@@ -10,13 +10,13 @@ Two things are decided here, on top of a topological order that respects who des
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from theano.gof.branches import TOP, Region, is_lazy, lazy_regions
 from theano.gof.graph import Apply, Variable
+from theano.gof.record import Record
 
 
-class Schedule(NamedTuple):
+class Schedule(Record):
     """What to run.
 
     Parameters

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from theano import scalar
 from theano.gof.memo import Bounded, ById
+from theano.gof.record import Record
 from theano.gof.utils import MethodNotDefined
 from theano.native import ir
 from theano.scalar.expression import functions, variable, walk
 from theano.scalar.op import is_expression
 
 
-class Limits(NamedTuple):
+class Limits(Record):
     """How much one kernel may be.
 
     Parameters

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from theano.gof.record import Record
 from theano.native.fastcall import _runtime
 from theano.native.target.cpu import libraries
 from theano.native.threads import thread_count
@@ -99,7 +100,7 @@ class Form(NamedTuple):
         )
 
 
-class Stored(NamedTuple):
+class Stored(Record):
     """What is kept of a function; all of it is data, so that equal ones have equal bytes.
 
     Parameters

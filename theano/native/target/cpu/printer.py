@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
 
 from theano.gof.memo import Bounded
+from theano.gof.record import Record
 from theano.native import ir
 from theano.scalar.expression import COMPARISONS, Expression, c_literal, c_text, functions, variables
 
@@ -77,7 +77,7 @@ ROWS_TOGETHER = 4
 SHORT_ROWS = 16
 """Short rows that are reduced side by side."""
 
-class Printed(NamedTuple):
+class Printed(Record):
     """A kernel's text.
 
     Parameters
@@ -120,7 +120,7 @@ def translation_unit(kernels: list[tuple[str, Printed]]) -> str:
     return "".join(parts)
 
 
-class _Statement(NamedTuple):
+class _Statement(Record):
     """A statement of a kernel, printed.
 
     Parameters

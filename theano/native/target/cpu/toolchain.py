@@ -7,10 +7,11 @@ import shlex
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import NamedTuple
+
+from theano.gof.record import Record
 
 
-class Compiler(NamedTuple):
+class Compiler(Record):
     """A C compiler.
 
     Parameters
