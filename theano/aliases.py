@@ -28,6 +28,11 @@ NAMES: dict[str, dict[str, str]] = {
         "theano.scan_module.scan_checkpoints": "scan_checkpoints",
         "theano.tests.main": "test",
     },
+    "theano.compile": {
+        "theano.compile.debugmode": "DebugMode",
+        "theano.compile.monitormode": "MonitorMode",
+        "theano.compile.nanguardmode": "NanGuardMode",
+    },
     "theano.distributed": {
         "theano.distributed.collectives": (
             "all_gather all_reduce all_reduce_together all_to_all broadcast reduce reduce_scatter"
@@ -260,6 +265,7 @@ NAMES: dict[str, dict[str, str]] = {
 #: For each package those of its modules that are imported when they are first asked for.
 MODULES: dict[str, str] = {
     "theano": "d3viz distributed gpuarray ifelse misc sandbox scan_module sparse typed_list tests version",
+    "theano.compile": "debugmode monitormode nanguardmode",
     "theano.gof": "cc cmodule callcache compilelock cop sched",
     "theano.sparse": "sandbox tests",
     "theano.tensor": "blas_c blas_scipy fft io nlinalg opt_uncanonicalize shared_randomstreams signal slinalg tests utils",

@@ -1,7 +1,7 @@
 """From graphs to functions: shared variables, functions, modes, and the modes that check and measure."""
 
+from theano import aliases as _aliases
 from theano.compile.builders import OpFromGraph
-from theano.compile.debugmode import DebugMode
 from theano.compile.function_module import (
     AliasedMemoryError,
     Function,
@@ -51,8 +51,6 @@ from theano.compile.mode import (
     register_optimizer,
     register_OutputGuard_c_code,
 )
-from theano.compile.monitormode import MonitorMode
-from theano.compile.nanguardmode import NanGuardMode
 from theano.compile.ops import (
     DeepCopyOp,
     FromFunctionOp,
@@ -83,4 +81,6 @@ from theano.compile.sharedvalue import SharedVariable, shared, shared_constructo
 # Last: it gives the package the attribute `function`, in place of the module.
 from theano.compile.function import function, function_dump  # isort: skip
 
-__all__ = [name for name in dir() if not name.startswith("_")]
+__getattr__, __dir__ = _aliases.lazy(__name__)
+
+__all__ = [name for name in globals() if not name.startswith("_")] + _aliases.names(__name__)

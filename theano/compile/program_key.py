@@ -11,7 +11,6 @@ import marshal
 import os
 import sys
 from functools import cache
-from hashlib import blake2b
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
@@ -21,6 +20,7 @@ from theano.configparser import THEANO_FLAGS_DICT, THEANORC_DICT, assigned_flags
 from theano.gof import Constant, Query, extensions
 from theano.gof.op import PureOp
 from theano.gof.type import PureType
+from theano.misc.digest import blake2b
 from theano.misc.frozendict import frozendict
 from theano.scalar import Scalar
 from theano.tensor.type import TensorType

@@ -22,9 +22,9 @@ import sys
 import time
 import warnings
 from collections.abc import Collection, Iterable
-from hashlib import blake2b
 from typing import NamedTuple
 
+from theano.misc.digest import blake2b
 from theano.process import new_lock, temporary_directory
 
 INDEX = "index-"

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from theano import scalar
 from theano.gof.graph import Apply, Constant, Variable
 from theano.gof.utils import MethodNotDefined
+from theano.misc.digest import blake2b
 from theano.native import ir
 from theano.native.program import CannotLower
 from theano.scalar.expression import Expression, cast, constant, variable
@@ -145,7 +145,7 @@ class StatementWriter:
         own = _text(lambda: op.c_support_code_apply(node, name))
         if own:
             # Equal functions have one name in all kernels, others another one.
-            name = f"tk{hashlib.sha256(own.encode()).hexdigest()[:16]}"
+            name = f"tk{blake2b(own.encode(), digest_size=8).hexdigest()}"
             own = op.c_support_code_apply(node, name)
         for text in (_text(op.c_support_code), own):
             if text and text not in self.support:

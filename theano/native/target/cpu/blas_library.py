@@ -6,7 +6,6 @@ already; SciPy's `cython_blas`. Without any of these the runtime's own loops do 
 
 from __future__ import annotations
 
-import glob
 import os
 import re
 import sys
@@ -83,6 +82,12 @@ def _addresses(libraries: list[Any], pattern: str, names: Sequence[str]) -> dict
     return found
 
 
+def _files(folder: str, start: str) -> list[str]:
+    """The files of a folder, which need not be there, whose names begin so."""
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    return [os.path.join(folder, name) for name in names if name.startswith(start)]
+
+
 def _from_ldflags(ldflags: str) -> dict[str, int]:
     import ctypes
     import ctypes.util
@@ -95,7 +100,7 @@ def _from_ldflags(ldflags: str) -> dict[str, int]:
         if word.startswith("-l"):
             candidates = []
             for folder in folders:
-                candidates += sorted(glob.glob(os.path.join(glob.escape(folder), f"lib{word[2:]}.*")))
+                candidates += _files(folder, f"lib{word[2:]}.")
             system = ctypes.util.find_library(word[2:])
             candidates += [system] if system else [f"lib{word[2:]}.so"]
         elif not word.startswith("-") and re.search(r"\.(so|dylib|dll)\b", word):
@@ -132,7 +137,7 @@ def numpys_routines(names: Sequence[str]) -> tuple[Any, dict[str, int], bool] | 
 
     package = os.path.dirname(numpy.__file__)
     for folder in (package + ".libs", os.path.join(package, ".dylibs")):
-        for path in glob.glob(os.path.join(glob.escape(folder), "libscipy_openblas*")):
+        for path in _files(folder, "libscipy_openblas"):
             try:
                 library = ctypes.CDLL(path)
             except OSError:

@@ -14,11 +14,11 @@ import shlex
 import sys
 from collections.abc import Sequence
 from functools import cache, lru_cache
-from hashlib import blake2b
 from typing import Any
 
 from theano.configdefaults import config
 from theano.misc import file_cache as kernel_cache
+from theano.misc.digest import blake2b
 from theano.native import ir
 from theano.native.program import TYPENUM
 from theano.native.runtime_build import load_runtime

@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from theano.gof.memo import Bounded
 from theano.gof.record import Record
+from theano.misc.digest import blake2b
 from theano.native import ir
 from theano.scalar.expression import COMPARISONS, Expression, c_literal, c_text, functions, variables
 
@@ -219,9 +220,7 @@ class _Printer:
 
     def _support(self, text: str) -> None:
         """A support function may come from several kernels of one unit: its own hash guards it."""
-        import hashlib
-
-        guard = "TK_S" + hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
+        guard = "TK_S" + blake2b(text.encode(), digest_size=8).hexdigest()
         self.out += [f"#ifndef {guard}", f"#define {guard}", text, "#endif"]
 
     # -- canonical names
