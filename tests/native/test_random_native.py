@@ -95,6 +95,8 @@ BY_NUMPY = {
     "binomial by rejection": lambda s: s.binomial((20,), n=200, p=0.4),
     "poisson by rejection": lambda s: s.poisson((20,), lam=30.0),
     "choice of elements": lambda s: s.choice((5,), a=np.arange(7.0), replace=False, dtype="float64"),
+    "choice of as many elements": lambda s: s.choice((3,), a=[10, 20, 30], replace=False),
+    "choice of one element": lambda s: s.choice((4,), a=[10]),
     "choice of many without replacement": lambda s: s.choice((5,), a=512, replace=False),
     "choice by probabilities": lambda s: s.choice((5,), a=3, p=[0.2, 0.3, 0.5]),
     "multinomial of many": lambda s: s.multinomial((4,), n=300, pvals=[0.2, 0.3, 0.5]),

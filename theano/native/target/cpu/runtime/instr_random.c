@@ -223,7 +223,11 @@ static int draw_natively(ThnFrame *f, const ThnInstr *ins, PyObject *state)
         dims[last] = c->ndim ? c->dims[c->ndim - 1] : -1;
     }
     d.row = p->own_dims ? dims[last] : 1;
-    if (d.row < 0 || (distribution == THN_Distribution_CHOICE && THN_IN(f, ins, 4)->ndim)) {
+    int numbers = 1; /* a choice is made here of integers, all of one probability */
+    for (int k = 2; k < ins->nin && distribution == THN_Distribution_CHOICE; k++) {
+        numbers &= THN_IN(f, ins, k)->ndim == 0;
+    }
+    if (d.row < 0 || !numbers) {
         return 0;
     }
     const int known = sample_dims(f, ins, dims);
