@@ -33,6 +33,8 @@ class _Named:
         def __init__(self, *args: Any, **named: Any):
             values = self.__dict__
             values.update(zip(self.fields, args))
+            if not named and len(args) == len(self.fields):
+                return
             values.update(named)
             if len(values) != len(args) + len(named) or not self.required <= values.keys() <= {*self.fields}:
                 raise TypeError(f"{type(self).__name__} has the fields {self.fields}, got {args} and {named}")

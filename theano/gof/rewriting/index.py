@@ -35,8 +35,8 @@ class Form(NamedTuple):
 #: A local optimizer, and what is called with a node.
 Offer = tuple[LocalOptimizer, Callable[[Any], Any]]
 
-# Bits of what an input is: another one rearranged, the one before it, a constant.
-_REARRANGED, _SAME, _CONSTANT = 1, 2, 4
+# Bits of what an input is: another one rearranged, the one before it, a constant; and one that all have.
+_REARRANGED, _SAME, _CONSTANT, _ANY = 1, 2, 4, 8
 #: More inputs than any node has.
 MANY = 1 << 30
 _UNHASHABLE = object()
@@ -58,9 +58,11 @@ class TrackIndex:
         self._varied: set[type] = set()
         # An optimizer may choose by its `op_filter` among the Ops that it tracks.
         self._filters: dict[LocalOptimizer, Callable[[Any], bool]] = {}
-        # What they ask of inputs, with the patterns that do, by what they track, in bits once it was asked for; functions ask the
-        # same of all.
-        self._forms: dict[LocalOptimizer, Any] = {}
+        # What they ask of inputs: of those of all nodes; or by what they track; and that in bits, once it was asked for.
+        self._wanted: dict[LocalOptimizer, tuple[list, int]] = {}
+        self._forms: dict[Any, dict[LocalOptimizer, Any]] = {}
+        self._asked: dict[Any, dict[LocalOptimizer, tuple[list, int]]] = {}
+        self._choosers: set[LocalOptimizer] = set()
         # Of what is looked for in inputs its bit; of numbers also that of a constant.
         self._bits: dict[Any, int] = {Constant: _CONSTANT}
         self._numbers: dict[Any, int] = {}
@@ -78,7 +80,7 @@ class TrackIndex:
         self._found = ById()
         # Of each class, by named Op (or None): what is the same of all these Ops, and by what the filters say the rest.
         self._by_value = ById()
-        self._choosy: list[list[tuple[LocalOptimizer, list | None, Offer]]] = [[]]
+        self._choosy: list[list[tuple[LocalOptimizer, list | None, int, Offer]]] = [[]]
         # Number of optimizers, then what is seen in each input -> those of them for which that is enough, and their functions.
         self._by_inputs: dict[tuple[int, ...], tuple[Offer, ...]] = {}
 
@@ -97,7 +99,7 @@ class TrackIndex:
             found = known.get(id(key))
             if found is None:
                 # Equal ones have one bit; what is kept keeps its id.
-                found = known[id(key)] = (self._bits.setdefault(key, 4 << len(self._bits)), key)
+                found = known[id(key)] = (self._bits.setdefault(key, _ANY << len(self._bits)), key)
                 if isinstance(key, (int, float, complex)):
                     self._numbers[key] = found[0] | _CONSTANT
                 else:
@@ -121,12 +123,16 @@ class TrackIndex:
                     opts.append(opt)
             self._name(tracked)
         if wanted is not None:
-            self._forms[opt] = [(0, MANY, ((None, self._bits_of(wanted) | _REARRANGED),), 0, None)]
+            bits = self._bits_of(wanted) | _REARRANGED
+            self._wanted[opt] = [(0, MANY, ((None, bits),), 0, None)], bits
             if needs is None and Constant not in wanted:
                 # An input is one of these, or such a one rearranged.
                 needs = wanted
         elif (forms := opt.forms()) is not None:
-            self._forms[opt] = dict(forms)
+            self._choosers.add(opt)
+            for key, rows in forms.items():
+                self._forms.setdefault(key, {})[opt] = rows
+                self._asked.pop(key, None)
             # What is seen in an Op is remembered: all bits must be there before.
             self._bits_of(opt.looked_for)
         if needs:
@@ -216,28 +222,45 @@ class TrackIndex:
             found = tuple([opt for opt in found if opt not in refused])
             choosy = 0
             offers = [(opt, opt.transform) for opt in found]
-            if any(opt in self._forms for opt in found):
+            if any(opt in self._wanted or opt in self._choosers for opt in found):
                 choosy = len(self._choosy)
-                self._choosy.append([(offer[0], self._asked(offer[0], named, cls), offer) for offer in offers])
+                self._choosy.append(self._what_is_asked(offers, named, cls))
             others = [offer for offer in offers if not offer[0].of_constants]
             entry = chosen[key] = (found, choosy, woken, seen, tuple(offers), tuple(others))
         return self._found.keep(op, *entry)
 
-    def _asked(self, opt: LocalOptimizer, *keys: Any) -> list | None:
-        """What `opt` asks of the inputs of nodes of an Op, one of several things; None if nothing."""
-        forms = self._forms.get(opt)
-        if not isinstance(forms, dict):
-            return forms
-        asked: list = []
-        for key in keys:
-            each = forms.get(key, ())
-            if each and type(each[0][0]) is Form:
-                # In bits, from now on.
-                each = forms[key] = [
-                    (f.least, f.most, tuple([(k, self._bits_of(ops)) for k, ops in f.wants]), f.twice, row) for f, row in each
-                ]
-            asked += each
-        return asked
+    def _what_is_asked(self, offers: list[Offer], named: Any, cls: type) -> list[tuple[LocalOptimizer, list | None, int, Offer]]:
+        """What optimizers ask of the inputs of nodes of an Op, one of several things, with bits that one of the inputs must have
+        for any of these; None if they ask nothing. Those that find no Op of this kind good are left out.
+        """
+        wanted, of_named, of_class = self._wanted, self._in_bits(named), self._in_bits(cls)
+        result: list[tuple[LocalOptimizer, list | None, int, Offer]] = []
+        for offer in offers:
+            opt = offer[0]
+            if opt in wanted:
+                result.append((opt, *wanted[opt], offer))
+            elif opt not in self._choosers:
+                result.append((opt, None, _ANY, offer))
+            else:
+                asked = [each for each in (of_named.get(opt), of_class.get(opt)) if each]
+                if asked:
+                    rows, bits = asked[0] if len(asked) == 1 else (asked[0][0] + asked[1][0], asked[0][1] | asked[1][1])
+                    result.append((opt, rows, bits, offer))
+        return result
+
+    def _in_bits(self, key: Any) -> dict[LocalOptimizer, tuple[list, int]]:
+        """The forms of what is tracked by `key`, and bits of which each has one in its first want."""
+        found = self._asked.get(key)
+        if found is None:
+            found = self._asked[key] = {}
+            for opt, forms in self._forms.get(key, {}).items():
+                rows, first = [], 0
+                for form, row in forms:
+                    wants = tuple([(place, self._bits_of(ops)) for place, ops in form.wants])
+                    first |= wants[0][1] if wants else _ANY
+                    rows.append((form.least, form.most, wants, form.twice, row))
+                found[opt] = rows, first
+        return found
 
     def _of_value(self, named: Any, cls: type) -> tuple:
         keys = (cls,) if named is None or named is _UNHASHABLE else (named, cls)
@@ -260,15 +283,15 @@ class TrackIndex:
         return list(self._all)
 
 
-def _offers(asked: list[tuple[LocalOptimizer, list | None, Offer]], seen: list[int]) -> tuple[Offer, ...]:
+def _offers(asked: list[tuple[LocalOptimizer, list | None, int, Offer]], seen: list[int]) -> tuple[Offer, ...]:
     """The optimizers for which inputs are what they ask for, of each of which there are bits."""
-    count, present, constant = len(seen), 0, _CONSTANT
+    count, present, constant = len(seen), _ANY, _CONSTANT
     for bits in seen:
         present |= bits
         constant &= bits
     offers = []
-    for opt, forms, offer in asked:
-        if not constant and opt.of_constants:
+    for opt, forms, bits, offer in asked:
+        if not bits & present or (not constant and opt.of_constants):
             continue
         if forms is None:
             offers.append(offer)

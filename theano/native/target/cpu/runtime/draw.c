@@ -74,17 +74,23 @@ static npy_intp take(Walk *w, Block *param, const int *typenums)
     return n;
 }
 
+/* Whether of each element's parameters, p and q, this is true. */
+#define FITS(NAME, KIND_P, KIND_Q, TRUE)                                             \
+    static int NAME(const Block *param, npy_intp Py_UNUSED(row), npy_intp n)         \
+    {                                                                                \
+        int fits = 1;                                                                \
+        for (npy_intp i = 0; i < n; i++) {                                           \
+            const __typeof__(*param->KIND_P) p = param[0].KIND_P[i];                 \
+            const __typeof__(*param->KIND_Q) q = param[1].KIND_Q[i];                 \
+            (void)p;                                                                 \
+            fits &= (TRUE) != 0;                                                     \
+        }                                                                            \
+        return fits;                                                                 \
+    }
+
 /* ---- uniform */
 
-static int is_finite_range(const Block *param, npy_intp Py_UNUSED(row), npy_intp n)
-{
-    for (npy_intp i = 0; i < n; i++) {
-        if (!isfinite(param[1].f8[i] - param[0].f8[i])) {
-            return 0;
-        }
-    }
-    return 1;
-}
+FITS(is_finite_range, f8, f8, isfinite(q - p))
 
 static void draw_uniform(const ThnGenerator *from, const Block *param, int Py_UNUSED(same), npy_intp Py_UNUSED(row), npy_intp n, void *drawn)
 {
@@ -101,15 +107,7 @@ static void draw_uniform(const ThnGenerator *from, const Block *param, int Py_UN
 
 /* ---- normal */
 
-static int is_deviation(const Block *param, npy_intp Py_UNUSED(row), npy_intp n)
-{
-    for (npy_intp i = 0; i < n; i++) {
-        if (signbit(param[1].f8[i]) && !isnan(param[1].f8[i])) {
-            return 0;
-        }
-    }
-    return 1;
-}
+FITS(is_deviation, f8, f8, !signbit(q) || isnan(q))
 
 /* Two standard normals each, by the polar method (Marsaglia and Bray, 1964). Points beyond the circle are overwritten by the next:
  * a branch would be mispredicted as often as they come. */
@@ -191,15 +189,7 @@ static uint64_t at_most(bitgen_t *bits, uint64_t most, uint64_t mask)
     return value;
 }
 
-static int is_integer_range(const Block *param, npy_intp Py_UNUSED(row), npy_intp n)
-{
-    for (npy_intp i = 0; i < n; i++) {
-        if (param[0].i8[i] > param[1].i8[i] || param[1].i8[i] == INT64_MAX) {
-            return 0;
-        }
-    }
-    return 1;
-}
+FITS(is_integer_range, i8, i8, (p <= q) & (q != INT64_MAX))
 
 static void draw_integers(const ThnGenerator *from, const Block *param, int same, npy_intp Py_UNUSED(row), npy_intp n, void *drawn)
 {
@@ -259,15 +249,7 @@ static void draw_permutations(const ThnDraw *d)
 /* Beyond this expected number of successes, or failures, NumPy draws by rejection. */
 #define MOST_BY_INVERSION 30.0
 
-static int is_inverted(const Block *param, npy_intp Py_UNUSED(row), npy_intp n)
-{
-    int fits = 1;
-    for (npy_intp i = 0; i < n; i++) {
-        const double trials = (double)param[0].i8[i], p = param[1].f8[i], q = 1.0 - p, rarer = q < p ? q : p;
-        fits &= (p >= 0) & (p <= 1) & (trials >= 0) & (trials * rarer <= MOST_BY_INVERSION);
-    }
-    return fits;
-}
+FITS(is_inverted, i8, f8, (q >= 0) & (q <= 1) & (p >= 0) & ((double)p * fmin(q, 1.0 - q) <= MOST_BY_INVERSION))
 
 /* The probability that none of n trials succeeds; the same distribution is often drawn from again. */
 typedef struct {
@@ -387,14 +369,7 @@ static void draw_multinomial(const ThnGenerator *from, const Block *param, int P
 /* From this mean on NumPy draws by rejection. */
 #define MOST_BY_PRODUCTS 10.0
 
-static int is_small_mean(const Block *param, npy_intp Py_UNUSED(row), npy_intp n)
-{
-    int fits = 1;
-    for (npy_intp i = 0; i < n; i++) {
-        fits &= (param[0].f8[i] >= 0) & (param[0].f8[i] < MOST_BY_PRODUCTS);
-    }
-    return fits;
-}
+FITS(is_small_mean, f8, f8, (p >= 0) & (q < MOST_BY_PRODUCTS)) /* both are the mean */
 
 /* How many uniform numbers can be multiplied before the product is at most exp(-mean) (Knuth, The Art of Computer Programming 2,
  * 3.4.1). */

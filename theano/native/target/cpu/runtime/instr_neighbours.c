@@ -140,15 +140,32 @@ static int gather_some(void *ctx, npy_intp unit, npy_intp end)
     return 0;
 }
 
+/* Adds one row of all windows to a line of pixels. Where windows overlap, one pixel of all of them after another: no sum waits for
+ * the last. */
+#define DEFINE_ADD(T)                                                                                     \
+    static void add_##T(const Axis *c, T *restrict line, const T *restrict p, npy_intp next)              \
+    {                                                                                                     \
+        const npy_intp step = c->step, length = c->length, count = c->count;                              \
+        for (npy_intp k = 0; step < length && k < length; k++) {                                          \
+            for (npy_intp b = 0; b < count; b++) {                                                        \
+                line[b * step + k] += p[b * next + k];                                                    \
+            }                                                                                             \
+        }                                                                                                 \
+        for (npy_intp b = 0; step >= length && b < count; b++) {                                          \
+            for (npy_intp k = 0; k < length; k++) {                                                       \
+                line[b * step + k] += p[b * next + k];                                                    \
+            }                                                                                             \
+        }                                                                                                 \
+    }
+DEFINE_ADD(float)
+DEFINE_ADD(double)
+
 /* Each pixel of an image is the sum over the windows, which are all within it. */
 static int sum_some(void *ctx, npy_intp begin, npy_intp end)
 {
     const Job *j = ctx;
     const Axis *r = &j->rows, *c = &j->columns;
-    const npy_intp item = j->images->itemsize, below = c->size * item, bytes = c->length * item, step = c->step * item;
-    const npy_intp next = r->length * bytes;
-    const int overlap = step < bytes;
-    const ThnInner add = thn_add_inner(j->images->typenum);
+    const npy_intp item = j->images->itemsize, below = c->size * item, bytes = c->length * item, next = r->length * bytes;
     for (npy_intp image = begin; image < end; image++) {
         char *out = j->images->data + image * r->size * below;
         memset(out, 0, (size_t)(r->size * below));
@@ -156,12 +173,10 @@ static int sum_some(void *ctx, npy_intp begin, npy_intp end)
         for (npy_intp a = 0; a < r->count; a++, p += c->count * next - r->length * bytes) {
             for (npy_intp k = 0; k < r->length; k++, p += bytes) {
                 char *line = out + (a * r->step + k) * below;
-                /* Where they overlap, one pixel of all windows after another: no sum waits for the last. */
-                for (npy_intp i = 0; overlap && i < c->length; i++) {
-                    add(c->count, line + i * item, step, p + i * item, next);
-                }
-                for (npy_intp b = 0; !overlap && b < c->count; b++) {
-                    add(c->length, line + b * step, item, p + b * next, item);
+                if (j->images->typenum == NPY_FLOAT) {
+                    add_float(c, (float *)line, (const float *)p, next / item);
+                } else {
+                    add_double(c, (double *)line, (const double *)p, next / item);
                 }
             }
         }

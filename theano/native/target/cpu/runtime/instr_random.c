@@ -80,12 +80,13 @@ static int intern_names(void)
 /* Acquires the lock of a RandomState's generator. Returns the lock, NULL if that failed. */
 static PyObject *hold(PyObject *state, int pending, ThnGenerator *from)
 {
+    THN_NULL_UNLESS(intern_names() == 0);
     THN_OWNED PyObject *owner = PyObject_GetAttr(state, names[GENERATOR]), *lock = owner ? PyObject_GetAttr(owner, names[LOCK]) : NULL;
     THN_OWNED PyObject *capsule = lock ? PyObject_GetAttr(owner, names[CAPSULE]) : NULL;
     from->bits = capsule ? PyCapsule_GetPointer(capsule, "BitGenerator") : NULL;
     THN_OWNED PyObject *acquired = from->bits ? PyObject_CallMethodNoArgs(lock, names[ACQUIRE]) : NULL;
-    from->has_normal = pending ? (int *)((char *)state + pending) : NULL;
-    from->normal = pending ? (double *)((char *)state + pending + sizeof(double)) : NULL;
+    from->has_normal = pending > 0 ? (int *)((char *)state + pending) : NULL;
+    from->normal = pending > 0 ? (double *)((char *)state + pending + sizeof(double)) : NULL;
     return acquired ? Py_NewRef(lock) : NULL;
 }
 
@@ -102,7 +103,7 @@ static int let_go(PyObject *lock)
 /* Whether all of the state of an object lies as a RandomState with a Mersenne Twister has it in memory. */
 static int is_twister(PyObject *state, int pending)
 {
-    if (!pending || Py_TYPE(state)->tp_basicsize < (Py_ssize_t)(pending + PENDING)) {
+    if (pending <= 0 || intern_names() < 0 || Py_TYPE(state)->tp_basicsize < (Py_ssize_t)(pending + PENDING)) {
         return 0;
     }
     THN_OWNED PyObject *owner = PyObject_GetAttr(state, names[GENERATOR]);
@@ -110,20 +111,6 @@ static int is_twister(PyObject *state, int pending)
         PyErr_Clear();
     }
     return owner && strcmp(Py_TYPE(owner)->tp_name, "numpy.random._mt19937.MT19937") == 0;
-}
-
-static int keep_state_check(ThnProgram *Py_UNUSED(p), ThnInstr *ins)
-{
-    const thn_keep_state_params *p = ins->data;
-    THN_TRY(intern_names());
-    return thn_fits(ins, p->pending >= 0 && PyCallable_Check(p->take));
-}
-
-static int restore_state_check(ThnProgram *Py_UNUSED(p), ThnInstr *ins)
-{
-    const thn_restore_state_params *p = ins->data;
-    THN_TRY(intern_names());
-    return thn_fits(ins, p->pending >= 0 && PyCallable_Check(p->put));
 }
 
 static int keep_state_execute(ThnFrame *f, const ThnInstr *ins)
@@ -153,7 +140,7 @@ static int restore_state_execute(ThnFrame *f, const ThnInstr *ins)
     const thn_restore_state_params *p = ins->data;
     PyObject *state = THN_IN(f, ins, 0)->obj, *kept = THN_IN(f, ins, 1)->obj;
     const ThnCell *memory = THN_IN(f, ins, 2);
-    if (memory->dims[0]) {
+    if (memory->dims[0] == TWISTER + PENDING && is_twister(state, p->pending)) {
         ThnGenerator from;
         THN_OWNED PyObject *lock = hold(state, p->pending, &from);
         THN_NEED(lock);
@@ -165,8 +152,8 @@ static int restore_state_execute(ThnFrame *f, const ThnInstr *ins)
     return done ? 0 : -1;
 }
 
-THN_INSTRUCTION(keep_state, keep_state_check, thn_nothing_prepare, keep_state_execute)
-THN_INSTRUCTION(restore_state, restore_state_check, thn_nothing_prepare, restore_state_execute)
+THN_INSTRUCTION(keep_state, NULL, thn_nothing_prepare, keep_state_execute)
+THN_INSTRUCTION(restore_state, NULL, thn_nothing_prepare, restore_state_execute)
 
 /* ---- draw */
 
@@ -264,8 +251,7 @@ static int draw_check(ThnProgram *p, ThnInstr *ins)
 {
     const thn_draw_params *d = ins->data;
     const int other = d->distribution == THN_Distribution_OTHER, own = d->own_dims;
-    THN_TRY(intern_names());
-    return thn_fits(ins, PyCallable_Check(d->function) && PyCallable_Check(d->copy) && own >= 0 && d->pending >= 0
+    return thn_fits(ins, PyCallable_Check(d->function) && PyCallable_Check(d->copy) && own >= 0
                              && own <= p->cells[ins->outs[1]].ndim
                              && (other || (ins->nin == 2 + draws[d->distribution].params && own == draws[d->distribution].own_dims)));
 }
