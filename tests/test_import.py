@@ -80,6 +80,15 @@ def test_import_is_light():
     assert printed(code) == "[]"
 
 
+@pytest.mark.parametrize("name, class_", [("DebugMode", "DebugMode"), ("DEBUG_MODE", "DebugMode"), ("NanGuardMode", "NanGuardMode")])
+def test_modes_that_check_are_loaded_by_their_names(name, class_):
+    code = (
+        "import sys, theano; from theano.compile import mode; loaded = 'theano.compile.debugmode' in sys.modules; "
+        f"print(loaded, type(mode.get_mode({name!r})).__name__, 'DebugMode' in dir(theano.compile))"
+    )
+    assert printed(code) == f"False {class_} True"
+
+
 def test_a_sparse_gradient_needs_no_import_of_sparse_matrices():
     code = (
         "import theano; import theano.tensor as T; x, i = T.matrix(), T.lvector(); "

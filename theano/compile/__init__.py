@@ -51,6 +51,7 @@ from theano.compile.mode import (
     register_optimizer,
     register_OutputGuard_c_code,
 )
+from theano.compile.mode import modes_by_need as _modes_by_need
 from theano.compile.ops import (
     DeepCopyOp,
     FromFunctionOp,
@@ -77,10 +78,14 @@ from theano.compile.ops import (
 from theano.compile.pfunc import Param, pfunc, rebuild_collect_shared
 from theano.compile.profiling import ProfileStats, ScanProfileStats
 from theano.compile.sharedvalue import SharedVariable, shared, shared_constructor
+from theano.configdefaults import config as _config
 
 # Last: it gives the package the attribute `function`, in place of the module.
 from theano.compile.function import function, function_dump  # isort: skip
 
 __getattr__, __dir__ = _aliases.lazy(__name__)
+
+_modes_by_need["DEBUGMODE"] = _modes_by_need["DEBUG_MODE"] = lambda: __getattr__("DebugMode")(optimizer=_config.optimizer)
+_modes_by_need["NANGUARDMODE"] = lambda: __getattr__("NanGuardMode")(True, True, True, optimizer=_config.optimizer)
 
 __all__ = [name for name in globals() if not name.startswith("_")] + _aliases.names(__name__)

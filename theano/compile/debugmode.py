@@ -26,7 +26,7 @@ from theano.compile.debug_errors import (  # noqa: F401
 )
 from theano.compile.debug_tracker import EquivalenceTracker
 from theano.compile.function_module import FunctionMaker, std_fgraph
-from theano.compile.mode import Mode, modes_by_need
+from theano.compile.mode import Mode
 from theano.compile.nanguardmode import is_uninitialized, may_be_unset
 from theano.configparser import change_flags, config
 from theano.gof import engine
@@ -774,6 +774,3 @@ class DebugMode(Mode):
         if isinstance(optimizer, str) and optimizer == "":
             optimizer = self.provided_optimizer
         return type(self)(optimizer=optimizer, **self._options)
-
-
-modes_by_need["DEBUGMODE"] = modes_by_need["DEBUG_MODE"] = lambda: DebugMode(optimizer=config.optimizer)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from theano.compile.mode import Mode, modes_by_need
+from theano.compile.mode import Mode
 from theano.configparser import config
 from theano.gof.run_errors import node_description
 from theano.gof.stack_traces import get_variable_trace_string
@@ -356,6 +356,3 @@ def may_be_unset(node: Any) -> bool:
     while isinstance(node.op, IncSubtensor) and node.inputs[0].owner is not None:
         node = node.inputs[0].owner
     return is_uninitialized(node)
-
-
-modes_by_need["NANGUARDMODE"] = lambda: NanGuardMode(True, True, True, optimizer=config.optimizer)

@@ -18,15 +18,15 @@ class _Named:
     """The fields that the bases have, then those that a subclass annotates."""
 
     fields: ClassVar[tuple[str, ...]] = ()
+    _allowed: ClassVar[frozenset[str]] = frozenset()
     required: ClassVar[frozenset[str]] = frozenset()
-    made_anew: ClassVar[dict[str, Any]] = {}
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         own = cls.__dict__.get("__annotations__", {})
         cls.fields = (*cls.fields, *[name for name, of in own.items() if "ClassVar" not in str(of)])
+        cls._allowed = frozenset(cls.fields)
         cls.required = frozenset([name for name in cls.fields if not hasattr(cls, name)])
-        cls.made_anew = {name: value for name in cls.fields if isinstance(value := getattr(cls, name, None), (list, dict))}
 
     if not TYPE_CHECKING:
 
@@ -36,11 +36,10 @@ class _Named:
             if not named and len(args) == len(self.fields):
                 return
             values.update(named)
-            if len(values) != len(args) + len(named) or not self.required <= values.keys() <= {*self.fields}:
+            given = len(args) + len(named)
+            complete = given == len(self.fields) or self.required <= values.keys()
+            if len(values) != given or not complete or not values.keys() <= self._allowed:
                 raise TypeError(f"{type(self).__name__} has the fields {self.fields}, got {args} and {named}")
-            for name, value in self.made_anew.items():
-                if name not in values:
-                    values[name] = deepcopy(value)
 
 
 @dataclass_transform()
@@ -57,6 +56,20 @@ class Fields(_Named):
     >>> basket.fruit, Basket("Adam").fruit
     (['apple'], [])
     """
+
+    made_anew: ClassVar[dict[str, Any]] = {}
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.made_anew = {name: value for name in cls.fields if isinstance(value := getattr(cls, name, None), (list, dict))}
+
+    if not TYPE_CHECKING:
+
+        def __init__(self, *args: Any, **named: Any):
+            super().__init__(*args, **named)
+            for name, value in self.made_anew.items():
+                if name not in self.__dict__:
+                    self.__dict__[name] = deepcopy(value)
 
 
 @dataclass_transform(frozen_default=True)

@@ -186,11 +186,11 @@ static inline __attribute__((always_inline)) npy_intp FN(merge)(const ThnTwo *w,
         while (i < i_end && j < j_end) {
             const INDEX c = i_x[i], d = i_y[j], least = c < d ? c : d;
             const int left = c <= d, right = d <= c;
+            const T value = multiply ? (T)(1u * x[i] * y[j]) : FN(kept)(x + i, left) + FN(kept)(y + j, right);
             bad |= least <= last;
             last = least;
             /* What only one of them stores is not in their product. */
             if (!multiply || c == d) {
-                const T value = multiply ? (T)(1u * x[i] * y[j]) : FN(kept)(x + i, left) + FN(kept)(y + j, right);
                 out[n] = value;
                 indices[n] = least;
                 n += value != 0;
