@@ -80,7 +80,10 @@ def test_import_is_light():
     assert printed(code) == "[]"
 
 
-@pytest.mark.parametrize("name, class_", [("DebugMode", "DebugMode"), ("DEBUG_MODE", "DebugMode"), ("NanGuardMode", "NanGuardMode")])
+CHECKING = [("DebugMode", "DebugMode"), ("DEBUG_MODE", "DebugMode"), ("NanGuardMode", "NanGuardMode")]
+
+
+@pytest.mark.parametrize("name, class_", CHECKING)
 def test_modes_that_check_are_loaded_by_their_names(name, class_):
     code = (
         "import sys, theano; from theano.compile import mode; loaded = 'theano.compile.debugmode' in sys.modules; "
