@@ -265,7 +265,7 @@ NAMES: dict[str, dict[str, str]] = {
 #: For each package those of its modules that are imported when they are first asked for.
 MODULES: dict[str, str] = {
     "theano": "d3viz distributed gpuarray ifelse misc sandbox scan_module sparse typed_list tests version",
-    "theano.compile": "debugmode monitormode nanguardmode",
+    "theano.compile": "debug_errors debug_tracker debugmode monitormode nanguardmode",
     "theano.gof": "cc cmodule callcache compilelock cop sched",
     "theano.sparse": "sandbox tests",
     "theano.tensor": "blas_c blas_scipy fft io nlinalg opt_uncanonicalize shared_randomstreams signal slinalg tests utils",

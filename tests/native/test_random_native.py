@@ -1,5 +1,7 @@
 """Random numbers drawn by the engine: the numbers of `perform`, the same states afterwards, nothing of Python in between."""
 
+import gc
+import sys
 import threading
 
 import numpy as np
@@ -50,7 +52,6 @@ DRAWS = {
     "uniform between arrays": lambda s: s.uniform((3, 700), low=-2, high=np.arange(700.0)),
     "uniform of the shape of its limits": lambda s: s.uniform(low=np.zeros((3, 1)), high=np.arange(7.0)),
     "uniform number": lambda s: s.uniform((), ndim=0),
-    "no uniform": lambda s: s.uniform((0, 4)),
     "uniform from the other end": lambda s: s.uniform((9,), low=T.constant(np.arange(9.0))[::-1], high=3),
     "trials": lambda s: s.binomial(P.shape, p=P.astype("float32"), dtype="float32"),
     "trials, certain ones": lambda s: s.binomial((4,), p=np.array([0.0, 1.0, 0.0, 1.0])),
@@ -74,7 +75,6 @@ DRAWS = {
     "normal float32": lambda s: s.normal((7,), dtype="float32"),
     "normals around arrays": lambda s: s.normal(avg=P),
     "normal number": lambda s: s.normal(()),
-    "no normal": lambda s: s.normal((0,)),
     "normals beyond": lambda s: s.normal((5,), std=0.0, avg=np.inf),
     "poisson": lambda s: s.poisson((20,), lam=3.0),
     "poisson of means": lambda s: s.poisson(lam=np.linspace(0, 9.99, 700).reshape(7, 100)),
@@ -92,6 +92,9 @@ DRAWS = {
     "multinomial of one": lambda s: s.multinomial((9,), n=5, pvals=[1.0]),
 }
 BY_NUMPY = {
+    "no uniform": lambda s: s.uniform((0, 4)),
+    "no normal": lambda s: s.normal((0,)),
+    "no choice without replacement": lambda s: s.choice((3, 0), a=5, replace=False),
     "binomial by rejection": lambda s: s.binomial((20,), n=200, p=0.4),
     "poisson by rejection": lambda s: s.poisson((20,), lam=30.0),
     "choice of elements": lambda s: s.choice((5,), a=np.arange(7.0), replace=False, dtype="float64"),
@@ -144,6 +147,9 @@ def test_pending_normals_are_those_of_numpy(looks_at_memory, monkeypatch):
     (lambda s: s.random_integers((3,), 5, 2), "low >= high"),
     (lambda s: s.permutation(n=-2), "negative"),
     (lambda s: s.normal((3,), std=-1.0), "scale < 0"),
+    (lambda s: s.normal((0,), std=-1.0), "scale < 0"),
+    (lambda s: s.binomial((0,), p=1.5), "p > 1"),
+    (lambda s: s.choice((0,), a=-1, replace=False), "larger sample|greater than 0"),
     (lambda s: s.normal((3,), std=-0.0), "scale < 0"),
     (lambda s: s.poisson((3,), lam=-1.0), "lam < 0"),
     (lambda s: s.poisson((3,), lam=np.nan), "lam"),
@@ -175,6 +181,41 @@ def test_the_state_is_copied_where_others_need_it():
     fresh = np.random.RandomState(3)
     assert same_states([given.get_state()], [fresh.get_state()])
     assert np.array_equal(value, fresh.uniform(size=4)) and same_states([after.get_state()], [fresh.get_state()])
+
+
+@pytest.mark.parametrize("mode", [IN_PYTHON, None])
+def test_what_is_drawn_from_is_a_random_state_and_parameters_fit(mode):
+    state = raw_random.random_state_type()
+    new, sample = raw_random.normal(state, (3,))
+    f = theano.function([theano.In(state, mutable=True)], [new, sample], mode=mode)
+    f.trust_input = True
+    with pytest.raises((TypeError, AttributeError)):
+        f(np.random.default_rng(1))
+    drawn = raw_random.RandomFunction("normal", T.dvector)(state, (5,), np.ones((1, 5)), 2.0)[1]
+    with pytest.raises(ValueError, match="not compatible"):
+        theano.function([state], drawn, mode=mode)(np.random.RandomState(1))
+
+
+@pytest.mark.parametrize("bits", [np.random.MT19937, np.random.PCG64])
+def test_what_is_kept_of_a_state_goes(bits):
+    shared = theano.shared(np.random.RandomState(bits(3)), borrow=True)
+    new, sample = raw_random.normal(shared, (3,))
+    v = T.dvector()
+    f = theano.function([v], sample + v, updates=[(shared, new)])
+
+    def run():
+        for count in (3, 4):
+            for _ in range(100):
+                try:
+                    f(np.zeros(count))
+                except ValueError:
+                    pass
+        gc.collect()
+        return sys.getrefcount(None), sys.getallocatedblocks()
+
+    run()
+    before, after = run(), run()
+    assert after[0] - before[0] < 50 and after[1] - before[1] < 100
 
 
 def test_another_generator_of_numpy():

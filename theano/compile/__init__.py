@@ -88,4 +88,4 @@ __getattr__, __dir__ = _aliases.lazy(__name__)
 _modes_by_need["DEBUGMODE"] = _modes_by_need["DEBUG_MODE"] = lambda: __getattr__("DebugMode")(optimizer=_config.optimizer)
 _modes_by_need["NANGUARDMODE"] = lambda: __getattr__("NanGuardMode")(True, True, True, optimizer=_config.optimizer)
 
-__all__ = [name for name in globals() if not name.startswith("_")] + _aliases.names(__name__)
+__all__ = [name for name in __dir__() if not name.startswith("_")]

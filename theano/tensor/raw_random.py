@@ -816,7 +816,7 @@ def multinomial_helper(random_state: Any, n: Any, pvals: Any, size: Any) -> np.n
     if size is None:
         size = np.broadcast_shapes(n.shape, pvals.shape[:-1])
     totals = pvals[..., :-1].sum(axis=-1, keepdims=True)
-    pvals = np.where((totals > 1) & (totals < 1 + 1e-5), pvals / np.where(totals > 0, totals, 1), pvals)
+    pvals = pvals / np.where((totals > 1) & (totals < 1 + 1e-5), totals, 1)
     if n.ndim == 0 and pvals.ndim == 1:
         return np.asarray(random_state.multinomial(int(n), pvals, size))
     n = np.broadcast_to(n, size)

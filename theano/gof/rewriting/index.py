@@ -34,6 +34,8 @@ class Form(NamedTuple):
 
 #: A local optimizer, and what is called with a node.
 Offer = tuple[LocalOptimizer, Callable[[Any], Any]]
+#: A local optimizer, what it asks of inputs, one of several things (None: nothing), bits of which one must be there, the offer.
+Asked = tuple[LocalOptimizer, list | None, int, Offer]
 
 # Bits of what an input is: another one rearranged, the one before it, a constant; and one that all have.
 _REARRANGED, _SAME, _CONSTANT, _ANY = 1, 2, 4, 8
@@ -80,7 +82,7 @@ class TrackIndex:
         self._found = ById()
         # Of each class, by named Op (or None): what is the same of all these Ops, and by what the filters say the rest.
         self._by_value = ById()
-        self._choosy: list[list[tuple[LocalOptimizer, list | None, int, Offer]]] = [[]]
+        self._choosy: list[list[Asked]] = [[]]
         # Number of optimizers, then what is seen in each input -> those of them for which that is enough, and their functions.
         self._by_inputs: dict[tuple[int, ...], tuple[Offer, ...]] = {}
 
@@ -229,12 +231,10 @@ class TrackIndex:
             entry = chosen[key] = (found, choosy, woken, seen, tuple(offers), tuple(others))
         return self._found.keep(op, *entry)
 
-    def _what_is_asked(self, offers: list[Offer], named: Any, cls: type) -> list[tuple[LocalOptimizer, list | None, int, Offer]]:
-        """What optimizers ask of the inputs of nodes of an Op, one of several things, with bits that one of the inputs must have
-        for any of these; None if they ask nothing. Those that find no Op of this kind good are left out.
-        """
+    def _what_is_asked(self, offers: list[Offer], named: Any, cls: type) -> list[Asked]:
+        """What optimizers ask of the inputs of nodes of an Op; those that never want such a node are left out."""
         wanted, of_named, of_class = self._wanted, self._in_bits(named), self._in_bits(cls)
-        result: list[tuple[LocalOptimizer, list | None, int, Offer]] = []
+        result: list[Asked] = []
         for offer in offers:
             opt = offer[0]
             if opt in wanted:
@@ -283,7 +283,7 @@ class TrackIndex:
         return list(self._all)
 
 
-def _offers(asked: list[tuple[LocalOptimizer, list | None, int, Offer]], seen: list[int]) -> tuple[Offer, ...]:
+def _offers(asked: list[Asked], seen: list[int]) -> tuple[Offer, ...]:
     """The optimizers for which inputs are what they ask for, of each of which there are bits."""
     count, present, constant = len(seen), _ANY, _CONSTANT
     for bits in seen:

@@ -42,16 +42,15 @@ def lower_pick_columns(builder: ProgramBuilder, node: Apply) -> None:
     builder.emit_for(node, vm.PickColumns(count, count or bool(node.op.replace)))
 
 
-#: By the method or function: the distribution, how many parameters it is given and how many dims one draw has.
-_DRAWN_NATIVELY: dict[Any, tuple[str, int, int]] = {
-    "uniform": ("UNIFORM", 2, 0),
-    "normal": ("NORMAL", 2, 0),
-    "binomial": ("BINOMIAL", 2, 0),
-    raw_random.random_integers_helper: ("INTEGERS", 2, 0),
-    raw_random.multinomial_helper: ("MULTINOMIAL", 2, 1),
-    raw_random.poisson_helper: ("POISSON", 1, 0),
-    raw_random.choice_helper: ("CHOICE", 3, 0),
-    raw_random.permutation_helper: ("PERMUTATION", 1, 1),
+_DRAWN_NATIVELY: dict[Any, str] = {
+    "uniform": "UNIFORM",
+    "normal": "NORMAL",
+    "binomial": "BINOMIAL",
+    raw_random.random_integers_helper: "INTEGERS",
+    raw_random.multinomial_helper: "MULTINOMIAL",
+    raw_random.poisson_helper: "POISSON",
+    raw_random.choice_helper: "CHOICE",
+    raw_random.permutation_helper: "PERMUTATION",
 }
 
 
@@ -60,8 +59,7 @@ def lower_random_function(builder: ProgramBuilder, node: Apply) -> None:
     """Methods of RandomState, some of them native; a function of the user's runs in Python, through `perform`."""
     op = node.op
     _state, size, *parameters = node.inputs
-    name, *given = _DRAWN_NATIVELY.get(op.fn, ("OTHER",))
-    kind = vm.Distribution[name if given == [len(parameters), op.ndim_added] else "OTHER"]
+    kind = vm.Distribution[_DRAWN_NATIVELY.get(op.fn, "OTHER")]
     if not isinstance(op.fn, str) and getattr(op.fn, "__module__", None) != raw_random.__name__:
         raise CannotLower("a function of the user's")
     if not all(is_tensor_like(v.type) for v in (*parameters, node.outputs[1])):

@@ -83,8 +83,11 @@ def _addresses(libraries: list[Any], pattern: str, names: Sequence[str]) -> dict
 
 
 def _files(folder: str, start: str) -> list[str]:
-    """The files of a folder, which need not be there, whose names begin so."""
-    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    """The files of a folder, if it is there and can be read, whose names begin so."""
+    try:
+        names = sorted(os.listdir(folder))
+    except OSError:
+        return []
     return [os.path.join(folder, name) for name in names if name.startswith(start)]
 
 

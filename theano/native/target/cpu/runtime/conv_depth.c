@@ -347,11 +347,10 @@ static int depth_execute(const ThnConv *c, double cost)
     const int dense = memcmp(from, to, sizeof to) == 0, gathered = !dense && c->batch > 1;
     THN_POOLED char *taps = gathered ? thn_pool_alloc(bytes) : NULL;
     THN_NEED(!gathered || taps);
-    j.filters = dense ? c->at.filters : NULL;
+    j.filters = dense ? c->at.filters : taps;
     for (npy_intp f = 0; gathered && f < filters; f++) {
         gather(&j, f, taps + f * to[1]);
     }
-    j.filters = gathered ? taps : j.filters;
     const npy_intp wanted = thn_worth(cost, units * ((j.part + j.rows - 1) / j.rows));
     if (units < wanted) {
         const npy_intp parts = (wanted + units - 1) / units;

@@ -191,30 +191,29 @@ static uint64_t at_most(bitgen_t *bits, uint64_t most, uint64_t mask)
 
 FITS(is_integer_range, i8, i8, (p <= q) & (q != INT64_MAX))
 
+static void draw_between(bitgen_t *bits, uint64_t low, uint64_t most, npy_intp n, int64_t *to)
+{
+    const uint64_t mask = mask_of(most);
+    uint32_t (*const next)(void *) = bits->next_uint32;
+    void *const state = bits->state;
+    npy_intp i = 0;
+    while (most && most <= UINT32_MAX && i < n) {
+        /* Numbers that are beyond are overwritten by the next: a branch would be mispredicted as often as they come. */
+        const uint32_t value = next(state) & (uint32_t)mask;
+        to[i] = (int64_t)(low + value);
+        i += value <= (uint32_t)most;
+    }
+    for (; i < n; i++) {
+        to[i] = (int64_t)(low + (most ? at_most(bits, most, mask) : 0));
+    }
+}
+
 static void draw_integers(const ThnGenerator *from, const Block *param, int same, npy_intp Py_UNUSED(row), npy_intp n, void *drawn)
 {
-    bitgen_t *const bits = from->bits;
     int64_t *const to = drawn;
-    uint64_t most = (uint64_t)param[1].i8[0] - (uint64_t)param[0].i8[0], mask = mask_of(most);
-    if (same && most && most <= UINT32_MAX) {
-        /* Numbers that are beyond are overwritten by the next: a branch would be mispredicted as often as they come. */
-        const uint64_t low = (uint64_t)param[0].i8[0];
-        uint32_t (*const next)(void *) = bits->next_uint32;
-        void *const state = bits->state;
-        for (npy_intp i = 0; i < n;) {
-            const uint32_t value = next(state) & (uint32_t)mask;
-            to[i] = (int64_t)(low + value);
-            i += value <= (uint32_t)most;
-        }
-        return;
-    }
-    for (npy_intp i = 0; i < n; i++) {
-        const uint64_t low = (uint64_t)param[0].i8[i], here = (uint64_t)param[1].i8[i] - low;
-        if (here != most) {
-            most = here;
-            mask = mask_of(most);
-        }
-        to[i] = (int64_t)(low + (most ? at_most(bits, most, mask) : 0));
+    for (npy_intp i = 0; i < n; i += same ? n : 1) {
+        const uint64_t low = (uint64_t)param[0].i8[i];
+        draw_between(from->bits, low, (uint64_t)param[1].i8[i] - low, same ? n : 1, to + i);
     }
 }
 
@@ -400,20 +399,16 @@ static int is_limit(const Block *param, npy_intp Py_UNUSED(row), npy_intp n)
     return limit > 0 && (param[1].i8[0] || (n <= limit && limit < BLOCK));
 }
 
-static void draw_choice(const ThnGenerator *from, const Block *param, int Py_UNUSED(same), npy_intp row, npy_intp n, void *drawn)
+static void draw_choice(const ThnGenerator *from, const Block *param, int Py_UNUSED(same), npy_intp Py_UNUSED(row), npy_intp n, void *drawn)
 {
     const int64_t limit = param[0].i8[0];
-    Block all[THN_DRAW_PARAMS];
-    if (!param[1].i8[0]) {
-        shuffle(from->bits, limit, all[0].i8);
-        memcpy(drawn, all[0].i8, (size_t)n * sizeof(int64_t));
-        return;
+    Block all;
+    if (param[1].i8[0]) {
+        draw_between(from->bits, 0, (uint64_t)limit - 1, n, drawn);
+    } else {
+        shuffle(from->bits, limit, all.i8);
+        memcpy(drawn, all.i8, (size_t)n * sizeof(int64_t));
     }
-    for (npy_intp i = 0; i < n; i++) {
-        all[0].i8[i] = 0;
-        all[1].i8[i] = limit - 1;
-    }
-    draw_integers(from, all, 1, row, n, drawn);
 }
 
 /* ---- all of them */

@@ -64,11 +64,14 @@ THN_INSTRUCTION(mrg_uniform, NULL, mrg_uniform_prepare, mrg_uniform_execute)
 
 enum { GENERATOR, CAPSULE, LOCK, ACQUIRE, RELEASE, N_NAMES };
 
-/* Names of a RandomState's attributes and theirs. */
-static PyObject *names[N_NAMES];
+/* Names of a RandomState's attributes and theirs; the class. */
+static PyObject *names[N_NAMES], *random_state;
 
-static int intern_names(void)
+static int find_names(void)
 {
+    THN_OWNED PyObject *module = random_state ? NULL : PyImport_ImportModule("numpy.random");
+    random_state = module ? PyObject_GetAttrString(module, "RandomState") : random_state;
+    THN_NEED(random_state);
     static const char *const texts[N_NAMES] = {"_bit_generator", "capsule", "lock", "acquire", "release"};
     for (int k = 0; k < N_NAMES; k++) {
         names[k] = names[k] ? names[k] : PyUnicode_InternFromString(texts[k]);
@@ -77,10 +80,16 @@ static int intern_names(void)
     return 0;
 }
 
+/* 1, 0, or -1 and an exception. */
+static int is_random_state(PyObject *state)
+{
+    THN_TRY(find_names());
+    return PyObject_IsInstance(state, random_state);
+}
+
 /* Acquires the lock of a RandomState's generator. Returns the lock, NULL if that failed. */
 static PyObject *hold(PyObject *state, int pending, ThnGenerator *from)
 {
-    THN_NULL_UNLESS(intern_names() == 0);
     THN_OWNED PyObject *owner = PyObject_GetAttr(state, names[GENERATOR]), *lock = owner ? PyObject_GetAttr(owner, names[LOCK]) : NULL;
     THN_OWNED PyObject *capsule = lock ? PyObject_GetAttr(owner, names[CAPSULE]) : NULL;
     from->bits = capsule ? PyCapsule_GetPointer(capsule, "BitGenerator") : NULL;
@@ -100,17 +109,15 @@ static int let_go(PyObject *lock)
 #define TWISTER (625 * sizeof(uint32_t))
 #define PENDING (2 * sizeof(double))
 
-/* Whether all of the state of an object lies as a RandomState with a Mersenne Twister has it in memory. */
+/* Whether all of the state of an object lies as a RandomState with a Mersenne Twister has it in memory; -1: failed. */
 static int is_twister(PyObject *state, int pending)
 {
-    if (pending <= 0 || intern_names() < 0 || Py_TYPE(state)->tp_basicsize < (Py_ssize_t)(pending + PENDING)) {
-        return 0;
+    const int known = pending > 0 ? is_random_state(state) : 0;
+    if (known <= 0) {
+        return known;
     }
     THN_OWNED PyObject *owner = PyObject_GetAttr(state, names[GENERATOR]);
-    if (!owner) {
-        PyErr_Clear();
-    }
-    return owner && strcmp(Py_TYPE(owner)->tp_name, "numpy.random._mt19937.MT19937") == 0;
+    return owner ? strcmp(Py_TYPE(owner)->tp_name, "numpy.random._mt19937.MT19937") == 0 : -1;
 }
 
 static int keep_state_execute(ThnFrame *f, const ThnInstr *ins)
@@ -120,6 +127,7 @@ static int keep_state_execute(ThnFrame *f, const ThnInstr *ins)
     THN_FAIL_IF(f, !state, PyExc_TypeError, "there is no state");
     ThnCell *memory = THN_OUT(f, ins, 1);
     const int copied = is_twister(state, p->pending);
+    THN_TRY(copied);
     THN_TRY(thn_out_alloc(f, memory, (npy_intp[]){copied ? TWISTER + PENDING : 0}));
     if (copied) {
         ThnGenerator from;
@@ -129,7 +137,7 @@ static int keep_state_execute(ThnFrame *f, const ThnInstr *ins)
         memcpy(memory->data + TWISTER, from.has_normal, PENDING);
         THN_TRY(let_go(lock));
     }
-    PyObject *kept = copied ? Py_NewRef(Py_None) : PyObject_CallOneArg(p->take, state);
+    THN_OWNED PyObject *kept = copied ? Py_NewRef(Py_None) : PyObject_CallOneArg(p->take, state);
     THN_NEED(kept);
     thn_set_object(THN_OUT(f, ins, 0), kept);
     return 0;
@@ -140,7 +148,7 @@ static int restore_state_execute(ThnFrame *f, const ThnInstr *ins)
     const thn_restore_state_params *p = ins->data;
     PyObject *state = THN_IN(f, ins, 0)->obj, *kept = THN_IN(f, ins, 1)->obj;
     const ThnCell *memory = THN_IN(f, ins, 2);
-    if (memory->dims[0] == TWISTER + PENDING && is_twister(state, p->pending)) {
+    if (memory->dims[0] == TWISTER + PENDING && is_twister(state, p->pending) == 1) {
         ThnGenerator from;
         THN_OWNED PyObject *lock = hold(state, p->pending, &from);
         THN_NEED(lock);
@@ -157,7 +165,7 @@ THN_INSTRUCTION(restore_state, NULL, thn_nothing_prepare, restore_state_execute)
 
 /* ---- draw */
 
-/* Of a distribution: how many parameters it is given, and how many dims one draw has. */
+/* Of a distribution that is drawn here: how many parameters it is given, and how many dims one draw has. */
 static const struct { int params, own_dims; } draws[] = {
     [THN_Distribution_UNIFORM] = {2, 0}, [THN_Distribution_NORMAL] = {2, 0},      [THN_Distribution_BINOMIAL] = {2, 0},
     [THN_Distribution_INTEGERS] = {2, 0}, [THN_Distribution_MULTINOMIAL] = {2, 1}, [THN_Distribution_POISSON] = {1, 0},
@@ -198,7 +206,7 @@ static int draw_natively(ThnFrame *f, const ThnInstr *ins, PyObject *state)
     ThnCell *out = THN_OUT(f, ins, 1);
     ThnDraw d = {.out = out};
     npy_intp dims[THN_MAXDIM];
-    if (distribution == THN_Distribution_OTHER) {
+    if (distribution == THN_Distribution_OTHER || ins->nin != 2 + draws[distribution].params || p->own_dims != draws[distribution].own_dims) {
         return 0;
     }
     const int last = out->ndim - 1;
@@ -223,12 +231,16 @@ static int draw_natively(ThnFrame *f, const ThnInstr *ins, PyObject *state)
     }
     THN_TRY(thn_out_alloc(f, out, dims));
     for (int k = 0; k < THN_DRAW_PARAMS; k++) {
-        const int rows = distribution == THN_Distribution_MULTINOMIAL && k == 0; /* the same along the last dim */
+        const int ndim = out->ndim - (distribution == THN_Distribution_MULTINOMIAL && k == 0); /* the same along the last dim */
         d.param[k] = THN_IN(f, ins, draws[distribution].params > k ? 2 + k : 2);
         d.strides[k][last < 0 ? 0 : last] = 0;
-        if (thn_broadcast_strides(d.param[k], out->ndim - rows, dims, d.strides[k]) < 0) {
+        if (d.param[k]->ndim > ndim || thn_broadcast_strides(d.param[k], ndim, dims, d.strides[k]) < 0) {
             return 0;
         }
+    }
+    /* NumPy looks at the parameters of no numbers, too. */
+    if (thn_size(out) == 0 && distribution != THN_Distribution_PERMUTATION) {
+        return 0;
     }
     THN_OWNED PyObject *lock = hold(state, p->pending, &d.from);
     THN_NEED(lock);
@@ -250,17 +262,17 @@ static PyObject *draw_by_call(ThnFrame *f, const ThnInstr *ins, PyObject *state)
 static int draw_check(ThnProgram *p, ThnInstr *ins)
 {
     const thn_draw_params *d = ins->data;
-    const int other = d->distribution == THN_Distribution_OTHER, own = d->own_dims;
-    return thn_fits(ins, PyCallable_Check(d->function) && PyCallable_Check(d->copy) && own >= 0
-                             && own <= p->cells[ins->outs[1]].ndim
-                             && (other || (ins->nin == 2 + draws[d->distribution].params && own == draws[d->distribution].own_dims)));
+    return thn_fits(ins, PyCallable_Check(d->function) && PyCallable_Check(d->copy) && d->own_dims >= 0
+                             && d->own_dims <= p->cells[ins->outs[1]].ndim);
 }
 
 static int draw_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_draw_params *p = ins->data;
     PyObject *given = THN_IN(f, ins, 0)->obj;
-    THN_FAIL_IF(f, !given, PyExc_TypeError, "expected a numpy.random.RandomState");
+    const int expected = given ? is_random_state(given) : 0;
+    THN_TRY(expected);
+    THN_FAIL_IF(f, !expected, PyExc_TypeError, "expected a numpy.random.RandomState");
     THN_OWNED PyObject *state = p->inplace ? Py_NewRef(given) : PyObject_CallOneArg(p->copy, given);
     THN_NEED(state);
     const int drawn = draw_natively(f, ins, state);
