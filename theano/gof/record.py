@@ -18,8 +18,8 @@ class _Named:
     """The fields that the bases have, then those that a subclass annotates."""
 
     fields: ClassVar[tuple[str, ...]] = ()
-    _allowed: ClassVar[frozenset[str]] = frozenset()
     required: ClassVar[frozenset[str]] = frozenset()
+    _allowed: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()

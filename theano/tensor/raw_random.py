@@ -28,10 +28,6 @@ from theano.tensor import basic as tensor
 __getattr__, __dir__ = aliases.lazy(__name__)
 
 
-#: Bytes of a Mersenne Twister's state: 624 words, the position.
-_TWISTER = 625 * 4
-
-
 @functools.cache
 def pending_normal_at() -> int:
     """Where a RandomState in memory has its pending normal; 0 if its state does not lie as expected.
@@ -52,8 +48,8 @@ def pending_normal_at() -> int:
     generator = np.random.RandomState(1)
     generator.random_sample(3)
     state: Any = generator.get_state(legacy=False)
-    words = np.frombuffer(ctypes.string_at(generator._bit_generator.ctypes.state_address, _TWISTER), dtype="uint32")
-    expected = [*state["state"]["key"], state["state"]["pos"]]
+    expected = np.array([*state["state"]["key"], state["state"]["pos"]], dtype="uint32")
+    words = np.frombuffer(ctypes.string_at(generator._bit_generator.ctypes.state_address, expected.nbytes), dtype="uint32")
     generator.set_state({**state, "has_gauss": 1, "gauss": mark})
     memory = ctypes.string_at(id(generator), type(generator).__basicsize__)
     at = memory.find(np.float64(mark).tobytes()) - 8

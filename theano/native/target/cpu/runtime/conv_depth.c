@@ -4,8 +4,9 @@
  * vectors of positions stay in registers while all taps pass. Where a row of the image lies outside of it a row of zeros is read;
  * at both ends of rows loads leave out what lies outside. Of rows with a stride every second element is picked in registers.
  *
- * Of gradients of images with a stride of 2 each second position of a row meets the same taps, and two vectors are interleaved. Gradients of filters keep a vector for each tap, which is added up in
- * double precision after some rows. Each number is summed in one order, however rows and planes are dealt out. */
+ * Of gradients of images with a stride of 2 each second position of a row meets the same taps, and two vectors are interleaved.
+ * Gradients of filters keep a vector for each tap, which is added up in double precision after some rows. Each number is summed in
+ * one order, however rows and planes are dealt out. */
 #include "conv.h"
 #include "copy.h"
 #include "shuffle.h"
@@ -221,7 +222,8 @@ static int sum_some(void *ctx, npy_intp unit, npy_intp end)
     for (; unit < end; unit++) {
         const npy_intp g = c->filters == 1 ? f : f / c->filters;
         sums(j, j->in + image * j->in_strides[0] + g * j->in_strides[1], j->out + image * j->out_strides[0] + f * j->out_strides[1],
-             j->filters ? j->filters + f * j->taps * j->taps * c->item : gather(j, f, (char *)taps), p * j->part, thn_least((p + 1) * j->part, j->out_length[0]));
+             j->filters ? j->filters + f * j->taps * j->taps * c->item : gather(j, f, (char *)taps), p * j->part,
+             thn_least((p + 1) * j->part, j->out_length[0]));
         if (++p == j->parts) {
             p = 0;
             if (++f == planes) {

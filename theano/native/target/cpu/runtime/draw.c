@@ -15,11 +15,11 @@ typedef union {
     int64_t i8[BLOCK];
 } Block;
 
-/* How a distribution is drawn. Of n elements, whole rows of `row` that are one draw. */
+/* How a distribution is drawn. Of n elements, whole rows of `row` that are one draw; `same`: these have the same parameters. */
 typedef struct {
     int typenums[THN_DRAW_PARAMS], drawn;              /* of the parameters that it is given, of what it makes */
     int (*fits)(const Block *param, npy_intp row, npy_intp n);
-    void (*draw)(const ThnGenerator *from, const Block *param, int same, npy_intp row, npy_intp n, void *drawn); /* same: the parameters of all elements */
+    void (*draw)(const ThnGenerator *from, const Block *param, int same, npy_intp row, npy_intp n, void *drawn);
 } Method;
 
 /* Where the parameters of the sample's next element are. */
