@@ -139,6 +139,19 @@ def test_gradients_of_maxima_of_common_windows(windows, dtype):
         same(gx, definition.gradient(x, gz, "max", *case), dtype)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("mode", MODES)
+def test_gradients_of_whole_images(mode, dtype):
+    rng = np.random.default_rng(0)
+    # Images begin at all places of a vector; some are shorter than one.
+    for shape in [(9, 1, 3), *((9, 1, n) for n in range(7, 27)), (9, 7, 7)]:
+        case = (shape[1:], shape[1:], (0, 0), True)
+        x = rng.integers(-2, 3, size=shape).astype(dtype)
+        gz = rng.integers(-6, 7, size=(9, 1, 1)).astype(dtype)
+        _, gx, *_ = compiled(mode, dtype, 1, 2, True)(x, gz, x, *case[:3])
+        same(gx, definition.gradient(x, gz, mode, *case), dtype)
+
+
 def test_picking_needs_memory_for_some_rows_only():
     x = np.zeros((1, 2000), "float32")
     function = compiled("max", "float32", 1, 1, True)

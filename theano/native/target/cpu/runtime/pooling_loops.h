@@ -385,14 +385,23 @@ INLINE void NAME(gradient)(const ThnPoolPlane *p, int is_max)
     }
 }
 
-/* What one window gives to all elements of a row, or those that equal its maximum. */
-INLINE void NAME(give_all)(T *gx, const T *x, npy_intp n, T m, T g, int is_max)
+/* What one window gives to a vector of elements, or to those of it that equal its maximum. */
+INLINE void NAME(give_vector)(T *gx, const T *x, T m, T g, int is_max)
 {
     const V every = g - (V){0};
-    for (npy_intp i = 0; n >= WIDE && i < n; i += WIDE) {
-        /* The last vector may repeat some elements of the one before. */
-        const npy_intp at = thn_least(i, n - WIDE);
-        *(V *)(gx + at) = is_max ? (V)((M)every & (M)(VECTOR(x + at) == m)) : every;
+    *(V *)gx = is_max ? (V)((M)every & (M)(VECTOR(x) == m)) : every;
+}
+
+/* The same of a row: all vectors but those at its ends are aligned, so that few are written across lines of the cache. Some elements
+ * are written twice. */
+INLINE void NAME(give_all)(T *gx, const T *x, npy_intp n, T m, T g, int is_max)
+{
+    if (n >= WIDE) {
+        NAME(give_vector)(gx, x, m, g, is_max);
+        for (npy_intp i = WIDE - (npy_intp)((size_t)gx / sizeof(T)) % WIDE; i < n - WIDE; i += WIDE) {
+            NAME(give_vector)(gx + i, x + i, m, g, is_max);
+        }
+        NAME(give_vector)(gx + n - WIDE, x + n - WIDE, m, g, is_max);
     }
     for (npy_intp i = 0; n < WIDE && i < n; i++) {
         gx[i] = !is_max || x[i] == m ? g : 0;
@@ -410,7 +419,7 @@ INLINE void NAME(whole_by)(const ThnPoolPlane *p, int is_max)
         if (is_max) {
             NAME(give_all)(gx, ROW(p->x[0], p->x_row, y), n, *ROW(p->maxima[0], p->maxima_row, y), g, 1);
         } else {
-            NAME(give_all)(gx, NULL, n, 0, g / size, 0);
+            NAME(give_all)(gx, gx, n, 0, g / size, 0);
         }
     }
 }
