@@ -67,7 +67,7 @@ class Target(ABC):
 
     @abstractmethod
     def has(self, op: Any) -> bool:
-        """Whether it has an instruction; what is lowered to others runs by the node's `perform`."""
+        """Whether it has an instruction: ``kernel``, ``thunk``, jumps; what is lowered to others runs by the node's `perform`."""
 
     @abstractmethod
     def load_kernels(self, kernels: Sequence[ir.Kernel]) -> list[Any]:
