@@ -261,19 +261,11 @@ static void open_source(const State *s, Source *v, const ThnCell *cell, int of_i
     for (int i = 0; i < s->nd - 1; i++) {
         v->strides[i] = s->lead + i >= 0 ? cell->strides[s->lead + i] : 0;
     }
-    npy_intp run = 1;
-    for (int i = s->lead - 1; i >= 0; i--) {
-        if (cell->dims[i] == 1) {
-            continue;
-        }
-        if (run == 1) {
-            v->image = cell->strides[i];
-        } else if (cell->strides[i] != v->image * run) {
-            v->image = 0;
-            break;
-        }
-        run *= cell->dims[i];
+    int last = s->lead - 1;
+    for (; last >= 0 && cell->dims[last] == 1; last--) {
     }
+    v->image = last < 0 ? 0 : cell->strides[last];
+    v->image = thn_is_run(s->lead, cell->dims, cell->strides, v->image) ? v->image : 0;
 }
 
 static const char *image_at(const State *s, const Source *v, npy_intp image)
