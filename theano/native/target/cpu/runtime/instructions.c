@@ -29,11 +29,11 @@ ThnRow thn_rows[THN_N_OPS];
 
 static void fill_rows(void)
 {
-#define FIELD(kind, type, name, choices) {#name, IS_##kind, choices, offsetof(Params, name)},
+#define FIELD(kind, type, name, choices, count) {#name, IS_##kind, choices, count, offsetof(Params, name)},
 #define INSTRUCTION(name, memory, reads, replay, flags, operands, fields, text)                                         \
     {                                                                                                                   \
         typedef thn_##name##_params Params;                                                                             \
-        static const ThnField list[] = {fields {NULL, 0, NULL, sizeof(Params)}};                                        \
+        static const ThnField list[] = {fields {NULL, 0, NULL, 0, sizeof(Params)}};                                     \
         thn_rows[THN_OP_##name] = (ThnRow){&thn_op_##name, #name, operands, text, list,                                 \
                                            THN_MEMORY_##memory, reads, THN_REPLAY_##replay};                            \
     }
@@ -48,23 +48,6 @@ const ThnOpDef *thn_find_op(const char *name)
         }
     }
     return NULL;
-}
-
-/* Members of an enumeration. */
-static int count_choices(const char *type)
-{
-    static const struct { const char *type; int n; } all[] = {
-#define CHOICES(type) {#type, 0
-#define CHOICE(type, member) + 1
-#define CHOICES_END(type) },
-#include "instructions.def"
-    };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        if (strcmp(all[i].type, type) == 0) {
-            return all[i].n;
-        }
-    }
-    return 0;
 }
 
 /* 1: it is one in lowest .. highest; 0: not; -1: Python error. */
@@ -105,7 +88,7 @@ static int parse_function(PyObject *v, void **to)
 
 static int parse_field(ThnInstr *ins, const ThnField *field, PyObject *v, void *to)
 {
-    const long highest = field->choices ? count_choices(field->choices) - 1 : INT32_MAX, lowest = field->choices ? 0 : -INT32_MAX;
+    const long highest = field->choices ? field->count - 1 : INT32_MAX, lowest = field->choices ? 0 : -INT32_MAX;
     switch (field->kind) {
     case IS_FLAG:
         *(int *)to = v == Py_True;

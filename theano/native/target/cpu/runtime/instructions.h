@@ -7,7 +7,7 @@
 /* The enumerations of params. */
 #define CHOICES(type) enum {
 #define CHOICE(type, member) THN_##type##_##member,
-#define CHOICES_END(type) };
+#define CHOICES_END(type) THN_##type##_COUNT };
 #include "instructions.def"
 
 enum {
@@ -41,7 +41,7 @@ static inline int thn_increase(const ThnInts *all)
 /* The parsed params of each: thn_solve_params and so on. Objects are borrowed: the instruction keeps its params. */
 struct ThnKernel;
 struct ThnIndex;
-#define FIELD(kind, type, name, choices) type name;
+#define FIELD(kind, type, name, choices, count) type name;
 #define INSTRUCTION(name, memory, reads, replay, flags, operands, fields, text) typedef struct { fields } thn_##name##_params;
 #include "instructions.def"
 
@@ -62,6 +62,7 @@ typedef struct ThnField {
     const char *name;
     int kind;
     const char *choices;      /* name of the enumeration, or NULL */
+    int count;                /* of its members */
     size_t at;                /* in the struct of params */
 } ThnField;
 
