@@ -409,16 +409,11 @@ int thn_broadcast_strides(const ThnCell *c, int ndim, const npy_intp *dims, npy_
         }
     }
     for (int i = 0; i < ndim; i++) {
-        int k = i - skip;
-        if (k < 0) {
-            strides[i] = 0;
-        } else if (c->dims[k] == dims[i]) {
-            strides[i] = c->strides[k];
-        } else if (c->dims[k] == 1) {
-            strides[i] = 0;
-        } else {
+        const int k = i - skip, own = k >= 0 && c->dims[k] == dims[i];
+        if (k >= 0 && !own && c->dims[k] != 1) {
             return -1;
         }
+        strides[i] = own ? c->strides[k] : 0;
     }
     return 0;
 }

@@ -4,11 +4,6 @@
 
 /* ---- choose */
 
-typedef struct {
-    npy_intp index_strides[THN_MAXDIM];
-    npy_intp strides[]; /* out.ndim for each choice */
-} ChoosePlan;
-
 /* The choices lie along the first dimension of one array. */
 static inline int is_single(const ThnInstr *ins)
 {
@@ -45,14 +40,15 @@ static int choose_prepare(ThnFrame *f, const ThnInstr *ins)
         bad = bad || thn_widen(&x, nd, dims) >= 0;
     }
     THN_FAIL_IF(f, bad, PyExc_ValueError, "shape mismatch: objects cannot be broadcast to a single shape");
-    ChoosePlan *plan = thn_scratch(f, ins, sizeof *plan + sizeof(npy_intp) * (size_t)(nd * (distinct + 1)));
-    THN_NEED(plan);
+    /* For the index, then for each choice. */
+    npy_intp *strides = thn_scratch(f, ins, sizeof *strides * (size_t)(nd * (distinct + 1)));
+    THN_NEED(strides);
     THN_TRY(thn_out_alloc(f, out, dims));
     npy_intp total = thn_size(out);
-    thn_broadcast_strides(index, nd, dims, plan->index_strides);
+    thn_broadcast_strides(index, nd, dims, strides);
     for (int k = 0; k < distinct; k++) {
         ThnCell x = choice(f, ins, k);
-        thn_broadcast_strides(&x, nd, dims, plan->strides + k * nd);
+        thn_broadcast_strides(&x, nd, dims, strides + (k + 1) * nd);
     }
     if (total == 0) {
         return 0;
@@ -69,11 +65,11 @@ static int choose_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const int mode = ((const thn_choose_params *)ins->data)->mode, single = is_single(ins);
     const ThnCell *out = THN_OUT(f, ins, 0), *index = THN_IN(f, ins, 0);
-    const ChoosePlan *plan = f->scratch[ins->index].ptr;
+    npy_intp *const index_strides = f->scratch[ins->index].ptr;
     const ThnReadInt get = thn_int_reader(index->typenum);
     const int nd = out->ndim;
     const npy_intp count = single ? THN_IN(f, ins, 1)->dims[0] : ins->nin - 1, total = thn_size(out), item = out->itemsize;
-    const Dims g = {nd, out->dims, (npy_intp *)plan->index_strides, 0};
+    const Dims g = {nd, out->dims, index_strides, 0};
     npy_intp at[THN_MAXDIM] = {0};
     char *p = index->data, *q = out->data;
     for (npy_intp n = 0; n < total; n++, q += item) {
@@ -83,8 +79,8 @@ static int choose_execute(ThnFrame *f, const ThnInstr *ins)
         } else if (mode == THN_OutOfBounds_CLIP) {
             v = v < 0 ? 0 : v >= count ? count - 1 : v;
         }
-        const ThnCell *x = THN_IN(f, ins, single ? 1 : v + 1);
-        const npy_intp *strides = plan->strides + (single ? 0 : v * nd);
+        const npy_intp input = single ? 1 : v + 1, *strides = index_strides + input * nd;
+        const ThnCell *x = THN_IN(f, ins, input);
         const char *from = x->data + (single ? v * x->strides[0] : 0);
         for (int i = 0; i < nd; i++) {
             from += at[i] * strides[i];

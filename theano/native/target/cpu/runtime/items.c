@@ -175,16 +175,6 @@ npy_intp thn_flag_positions(const char *flags, npy_intp n, int64_t first, int64_
     return k;
 }
 
-/* Does X(T) for the type of items of `item` bytes. */
-#define BY_ITEM(X)              \
-    switch (item) {             \
-    case 1: X(uint8_t)          \
-    case 2: X(uint16_t)         \
-    case 4: X(uint32_t)         \
-    case 8: X(uint64_t)         \
-    default: X(Item16)          \
-    }
-
 #define PICK(T)                                               \
     for (; i < n && k < room; i++) {                          \
         ((T *)out)[k] = ((const T *)x)[i];                    \
@@ -200,6 +190,12 @@ npy_intp thn_pick_items(int item, const char *x, const char *flags, npy_intp n, 
         i = (item == 8 ? pick8_512 : pick4_512)(x, flags, n, out, room, &k);
     }
 #endif
-    BY_ITEM(PICK)
+    switch (item) {
+    case 1: PICK(uint8_t)
+    case 2: PICK(uint16_t)
+    case 4: PICK(uint32_t)
+    case 8: PICK(uint64_t)
+    default: PICK(Item16)
+    }
     return k;
 }
