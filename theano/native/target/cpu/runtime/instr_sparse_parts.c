@@ -133,24 +133,15 @@ static int sparse_values_of_prepare(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- sparse_tidy, sparse_turn: ins = places, values */
 
-static int sparse_tidy_prepare(ThnFrame *f, const ThnInstr *ins)
+static int sparse_remake_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    const thn_sparse_tidy_params *given = ins->data;
-    ThnSparse s;
-    THN_MADE ThnSparse made = {0};
-    int r;
-    THN_TRY(thn_sparse_read_parts(f, ins, 0, given->csc, &s));
-    WITHOUT_GIL(s.stored + s.lines, r = thn_sparse_tidy(&s, given->sort, given->drop, 0, &made));
-    return give(f, ins, &s, r, &made);
-}
-
-static int sparse_turn_prepare(ThnFrame *f, const ThnInstr *ins)
-{
+    const thn_sparse_tidy_params *tidy = ins->def == &thn_op_sparse_tidy ? ins->data : NULL;
     ThnSparse s;
     THN_MADE ThnSparse made = {0};
     int r;
     THN_TRY(thn_sparse_read_parts(f, ins, 0, thn_is_csc(ins), &s));
-    WITHOUT_GIL(s.stored + s.length, r = thn_sparse_turn(&s, &made));
+    WITHOUT_GIL(s.stored + (tidy ? s.lines : s.length),
+                r = tidy ? thn_sparse_tidy(&s, tidy->sort, tidy->drop, 0, &made) : thn_sparse_turn(&s, &made));
     return give(f, ins, &s, r, &made);
 }
 
@@ -368,9 +359,9 @@ static int sparse_index_prepare(ThnFrame *f, const ThnInstr *ins)
 THN_INSTRUCTION(sparse_merge, NULL, sparse_merge_prepare, NULL)
 THN_INSTRUCTION(sparse_times, NULL, sparse_times_prepare, NULL)
 THN_INSTRUCTION(sparse_values_of, NULL, sparse_values_of_prepare, NULL)
-THN_INSTRUCTION(sparse_tidy, NULL, sparse_tidy_prepare, NULL)
+THN_INSTRUCTION(sparse_tidy, NULL, sparse_remake_prepare, NULL)
 THN_INSTRUCTION(sparse_stack, NULL, sparse_stack_prepare, NULL)
-THN_INSTRUCTION(sparse_turn, NULL, sparse_turn_prepare, NULL)
+THN_INSTRUCTION(sparse_turn, NULL, sparse_remake_prepare, NULL)
 THN_INSTRUCTION(sparse_from_dense, NULL, sparse_from_dense_prepare, NULL)
 THN_INSTRUCTION(sparse_add_dense, NULL, sparse_add_dense_prepare, NULL)
 THN_INSTRUCTION(sparse_sum, NULL, sparse_sum_prepare, NULL)
