@@ -46,14 +46,11 @@ static int conv_check(ThnProgram *p, ThnInstr *ins)
     return thn_fits(ins, ok);
 }
 
-#define TEXT 160
-
 static int refuse(ThnFrame *f, const ThnInstr *ins, int nd, const npy_intp *images, const npy_intp *filters, int filters_nd,
                   const char *why)
 {
-    char a[TEXT], b[TEXT];
     return thn_error(f, PyExc_ValueError, "%s: %s (images of shape %s, filters of shape %s)", thn_name_of(ins), why,
-                     thn_shape_text(a, sizeof a, nd + 2, images), thn_shape_text(b, sizeof b, filters_nd, filters));
+                     THN_SHAPE(nd + 2, images), THN_SHAPE(filters_nd, filters));
 }
 
 /* The length of the result along a spatial dim, where the other two leave it open no more than strides of 1 do. */
@@ -75,7 +72,7 @@ static int describe(ThnFrame *f, const ThnInstr *ins, ThnConv *c, npy_intp *imag
     const Params *params = ins->data;
     const int nd = params->strides.n, direction = c->direction, lead = THN_CONV_DIMS - nd;
     const int filters_nd = params->unshared ? 2 + 2 * nd : 2 + nd, channel_axis = filters_nd - nd - 1;
-    char why[TEXT * 2], a[TEXT];
+    char why[320];
     c->groups = params->groups;
     c->unshared = params->unshared;
     if (direction == THN_CONV_INPUTS) {
@@ -132,22 +129,21 @@ static int describe(ThnFrame *f, const ThnInstr *ins, ThnConv *c, npy_intp *imag
     }
     if (!fits) {
         snprintf(why, sizeof why, "the filters do not fit into the images, the output would have the shape %s",
-                 thn_shape_text(a, sizeof a, nd + 2, expected));
+                 THN_SHAPE(nd + 2, expected));
         return refuse(f, ins, nd, images, filters, filters_nd, why);
     }
     if (direction == THN_CONV_FORWARD) {
         memcpy(top, expected, sizeof *top * (size_t)(nd + 2));
     }
     if (memcmp(top, expected, sizeof *top * (size_t)(nd + 2)) != 0) {
-        char b[TEXT];
         snprintf(why, sizeof why, "the gradient of the output%s has shape %s, expected %s",
-                 direction == THN_CONV_INPUTS ? " (or the images of a transposed convolution)" : "",
-                 thn_shape_text(a, sizeof a, nd + 2, top), thn_shape_text(b, sizeof b, nd + 2, expected));
+                 direction == THN_CONV_INPUTS ? " (or the images of a transposed convolution)" : "", THN_SHAPE(nd + 2, top),
+                 THN_SHAPE(nd + 2, expected));
         return refuse(f, ins, nd, images, filters, filters_nd, why);
     }
     if (params->unshared && memcmp(filters + 1, expected + 2, sizeof *top * (size_t)nd) != 0) {
         snprintf(why, sizeof why, "unshared filters for other positions than those of the output, whose shape is %s",
-                 thn_shape_text(a, sizeof a, nd + 2, expected));
+                 THN_SHAPE(nd + 2, expected));
         return refuse(f, ins, nd, images, filters, filters_nd, why);
     }
     return 0;
