@@ -5,6 +5,7 @@
 #include "lapack.h"
 #include "processor.h"
 #include "row_product.h"
+#include "tables.h"
 #include "target.h"
 #include "threads.h"
 
@@ -15,7 +16,7 @@ typedef struct {
     const ThnCell *x, *y, *w, *out, *alpha;
     npy_intp batch, nx, ny, per_task;
     ThnRowProduct small; /* what a dot product of a small block is done by */
-    const int64_t *ix, *iy; /* which blocks, (batch, nx) and (batch, ny) */
+    const npy_intp *ix, *iy; /* which blocks, (batch, nx) and (batch, ny) */
 } Job;
 
 /* The block of the i-th vector of x and the k-th of y in the n-th of the batch. */
@@ -105,75 +106,59 @@ static int outer_some(void *ctx, npy_intp share, npy_intp end)
 /* ---- operands: o, W, h, indices of h, indices of o; or o, x, y, indices of x, indices of y, alpha */
 
 /* Reads indices of blocks, which count from the end where they are negative. */
-static int read_indices(ThnFrame *f, const ThnCell *c, npy_intp blocks, int64_t *out)
+static int read_indices(ThnFrame *f, const ThnCell *c, npy_intp blocks, npy_intp *out)
 {
-    const ThnReadInt get = thn_int_reader(c->typenum);
-    for (npy_intp n = 0; n < c->dims[0]; n++) {
-        for (npy_intp i = 0; i < c->dims[1]; i++) {
-            const int64_t v = get(c->data + n * c->strides[0] + i * c->strides[1]);
-            THN_FAIL_IF(f, v >= blocks || v < -blocks, PyExc_IndexError, "index %lld is out of bounds for %ld blocks", (long long)v,
-                        (long)blocks);
-            *out++ = v < 0 ? v + blocks : v;
-        }
+    int64_t outside;
+    THN_FAIL_IF(f, !thn_within(c, -blocks, blocks, &outside), PyExc_IndexError, "index %lld is out of bounds for %ld blocks",
+                (long long)outside, (long)blocks);
+    for (npy_intp n = 0; n < c->dims[0]; n++, out += c->dims[1]) {
+        thn_offsets(c->typenum, c->data + n * c->strides[0], c->strides[1], c->dims[1], blocks, 1, 1, 0, out);
     }
     return 0;
 }
 
-static int same(ThnFrame *f, const char *what, npy_intp a, npy_intp b)
-{
-    return a == b ? 1 : (thn_error(f, PyExc_ValueError, "%s differ: %ld and %ld", what, (long)a, (long)b), 0);
-}
-
-/* What both instructions check, prepare and keep: `w` are blocks that vectors of `x` and `y` fit. */
+/* What both instructions check, prepare and keep: `w` are blocks that vectors of `x` and `y` fit. One of these is the output. */
 static int prepare(ThnFrame *f, const ThnInstr *ins, const ThnCell *w, const ThnCell *x, const ThnCell *y)
 {
     const ThnCell *ix = THN_IN(f, ins, 3), *iy = THN_IN(f, ins, 4);
-    ThnCell *o = THN_IN(f, ins, 0);
-    if (!same(f, "the batches of the operands", x->dims[0], y->dims[0])
-        || !same(f, "the batches of vectors and indices", x->dims[0], ix->dims[0])
-        || !same(f, "the batches of vectors and indices", y->dims[0], iy->dims[0])
-        || !same(f, "the numbers of vectors and indices", x->dims[1], ix->dims[1])
-        || !same(f, "the numbers of vectors and indices", y->dims[1], iy->dims[1])
-        || !same(f, "the sizes of vectors and blocks", x->dims[2], w->dims[2])
-        || !same(f, "the sizes of vectors and blocks", y->dims[2], w->dims[3])) {
-        return -1;
+    ThnCell *o = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    THN_TRY(thn_target_prepare(f, out, o, thn_in_place(ins)));
+    const struct { const char *what; npy_intp a, b; } equal[] = {
+        {"the batches of the operands", x->dims[0], y->dims[0]},
+        {"the batches of vectors and indices", x->dims[0], ix->dims[0]},
+        {"the batches of vectors and indices", y->dims[0], iy->dims[0]},
+        {"the numbers of vectors and indices", x->dims[1], ix->dims[1]},
+        {"the numbers of vectors and indices", y->dims[1], iy->dims[1]},
+        {"the sizes of vectors and blocks", x->dims[2], w->dims[2]},
+        {"the sizes of vectors and blocks", y->dims[2], w->dims[3]},
+    };
+    for (size_t i = 0; i < sizeof equal / sizeof *equal; i++) {
+        THN_FAIL_IF(f, equal[i].a != equal[i].b, PyExc_ValueError, "%s differ: %ld and %ld", equal[i].what, (long)equal[i].a,
+                    (long)equal[i].b);
     }
     const npy_intp nx = x->dims[0] * x->dims[1], ny = y->dims[0] * y->dims[1];
-    Job *j = thn_scratch(f, ins, sizeof *j + sizeof(int64_t) * (size_t)(nx + ny));
+    Job *j = thn_scratch(f, ins, sizeof *j + sizeof(npy_intp) * (size_t)(nx + ny));
     THN_NEED(j);
-    int64_t *indices = (int64_t *)(j + 1);
-    const npy_intp products = w->dims[2] * w->dims[3];
-    *j = (Job){.batch = x->dims[0], .nx = x->dims[1], .ny = y->dims[1]};
-    const double each = (double)products * (double)j->nx;
+    npy_intp *indices = (npy_intp *)(j + 1);
+    *j = (Job){.x = x, .y = y, .w = w, .out = out, .batch = x->dims[0], .nx = x->dims[1], .ny = y->dims[1], .ix = indices,
+               .iy = indices + nx};
+    const double each = (double)(w->dims[2] * w->dims[3]) * (double)j->nx;
     j->per_task = each > 0 && each < PART ? (npy_intp)(PART / each) : 1;
     THN_TRY(read_indices(f, ix, w->dims[0], indices));
     THN_TRY(read_indices(f, iy, w->dims[1], indices + nx));
     f->work = each * (double)ny * 0.3 + (thn_in_place(ins) ? 0 : thn_bytes_work(o));
-    return thn_target_prepare(f, THN_OUT(f, ins, 0), o, thn_in_place(ins));
-}
-
-/* The job at its operands, and the target with what is there. */
-static Job *begin(ThnFrame *f, const ThnInstr *ins, int w, int x, int y)
-{
-    Job *j = f->scratch[ins->index].ptr;
-    j->ix = (const int64_t *)(j + 1);
-    j->out = THN_OUT(f, ins, 0);
-    j->w = w ? THN_IN(f, ins, w) : j->out;
-    j->x = THN_IN(f, ins, x);
-    j->y = y ? THN_IN(f, ins, y) : j->out;
-    j->iy = j->ix + j->batch * j->nx;
-    thn_target_execute(j->out, THN_IN(f, ins, 0), thn_in_place(ins));
-    return j;
+    return 0;
 }
 
 static int block_dot_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    return prepare(f, ins, THN_IN(f, ins, 1), THN_IN(f, ins, 2), THN_IN(f, ins, 0));
+    return prepare(f, ins, THN_IN(f, ins, 1), THN_IN(f, ins, 2), THN_OUT(f, ins, 0));
 }
 
 static int block_dot_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    Job *j = begin(f, ins, 1, 2, 0);
+    Job *j = f->scratch[ins->index].ptr;
+    thn_target_execute(j->out, THN_IN(f, ins, 0), thn_in_place(ins));
     const ThnMatrix w = {NULL, j->w->dims[2], j->w->dims[3], j->w->strides[2], j->w->strides[3]};
     const npy_intp step = j->out->strides[2];
     thn_row_product_call(&j->small, j->out->typenum, j->x->strides[2], &w, step, step, NULL, thn_unit(thn_lapack_letter(j->out->typenum), 1));
@@ -184,12 +169,13 @@ static int block_dot_execute(ThnFrame *f, const ThnInstr *ins)
 
 static int block_outer_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    return prepare(f, ins, THN_IN(f, ins, 0), THN_IN(f, ins, 1), THN_IN(f, ins, 2));
+    return prepare(f, ins, THN_OUT(f, ins, 0), THN_IN(f, ins, 1), THN_IN(f, ins, 2));
 }
 
 static int block_outer_execute(ThnFrame *f, const ThnInstr *ins)
 {
-    Job *j = begin(f, ins, 0, 1, 2);
+    Job *j = f->scratch[ins->index].ptr;
+    thn_target_execute(j->out, THN_IN(f, ins, 0), thn_in_place(ins));
     j->alpha = THN_IN(f, ins, 5);
     return thn_parallel_ranges(SHARES, 1, outer_some, j);
 }

@@ -21,6 +21,7 @@ typedef struct {
     const ThnCell *images;    /* read, or written to */
     char *neighbours;         /* (image, window row, window column, row, column) */
     npy_intp units, per_task;
+    thn_range_fn some;        /* does some of the units */
 } Job;
 
 /* The two positive numbers of an operand; an error if it has others, or larger ones than products of two can be. */
@@ -200,13 +201,14 @@ static int keep(ThnFrame *f, const ThnInstr *ins, Job *j, double each)
 static int neighbours_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *x = THN_IN(f, ins, 0);
-    Job j = {.units = 0};
+    Job j = {.some = gather_some, .images = x};
     THN_TRY(describe(f, &j, ((const thn_neighbours_params *)ins->data)->mode, x, THN_IN(f, ins, 1), THN_IN(f, ins, 2)));
     npy_intp dims[2] = {0, j.rows.length * j.columns.length};
     THN_FAIL_IF(f,
                 __builtin_mul_overflow(x->dims[0] * x->dims[1], j.rows.count, &j.units) || __builtin_mul_overflow(j.units, j.columns.count, &dims[0]),
                 PyExc_MemoryError, "Images2Neibs: too many windows");
     THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), dims));
+    j.neighbours = THN_OUT(f, ins, 0)->data;
     j.as_they_lie = !j.rows.before && !j.columns.before && (x->strides[3] == x->itemsize || x->dims[3] < 2);
     const double width = (double)(j.columns.size + 2 * j.columns.before), length = (double)j.rows.length;
     const double alone = length * (double)j.columns.count * (double)(j.columns.length + CALL);
@@ -215,15 +217,6 @@ static int neighbours_prepare(ThnFrame *f, const ThnInstr *ins)
     /* Each task pads all lines of its first windows. */
     j.per_task = j.as_they_lie || j.apart ? 1 : thn_least(j.rows.length, j.units / 4);
     return keep(f, ins, &j, (double)(j.columns.count * dims[1]));
-}
-
-static int neighbours_execute(ThnFrame *f, const ThnInstr *ins)
-{
-    Job *j = f->scratch[ins->index].ptr;
-    j->images = THN_IN(f, ins, 0);
-    j->neighbours = THN_OUT(f, ins, 0)->data;
-    THN_FAIL_IF(f, thn_parallel_ranges(j->units, j->per_task, gather_some, j) < 0, PyExc_MemoryError, "Images2Neibs: out of memory");
-    return 0;
 }
 
 /* ---- neighbours_sum */
@@ -237,7 +230,7 @@ static int neighbours_sum_check(ThnProgram *Py_UNUSED(p), ThnInstr *ins)
 static int neighbours_sum_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *x = THN_IN(f, ins, 0), *g = THN_IN(f, ins, 1);
-    Job j = {.units = x->dims[0] * x->dims[1]};
+    Job j = {.some = sum_some, .images = THN_OUT(f, ins, 0), .neighbours = g->data, .units = x->dims[0] * x->dims[1]};
     THN_TRY(describe(f, &j, ((const thn_neighbours_sum_params *)ins->data)->mode, x, THN_IN(f, ins, 2), THN_IN(f, ins, 3)));
     const npy_intp windows = j.rows.count * j.columns.count, pixels = j.rows.length * j.columns.length;
     THN_FAIL_IF(f, g->dims[0] != j.units * windows || g->dims[1] != pixels, PyExc_ValueError,
@@ -248,14 +241,14 @@ static int neighbours_sum_prepare(ThnFrame *f, const ThnInstr *ins)
     return keep(f, ins, &j, (double)(windows * pixels + j.rows.size * j.columns.size));
 }
 
-static int neighbours_sum_execute(ThnFrame *f, const ThnInstr *ins)
+/* ---- either */
+
+static int neighbours_execute(ThnFrame *f, const ThnInstr *ins)
 {
     Job *j = f->scratch[ins->index].ptr;
-    j->images = THN_OUT(f, ins, 0);
-    j->neighbours = THN_IN(f, ins, 1)->data;
-    thn_parallel_ranges(j->units, j->per_task, sum_some, j);
+    THN_FAIL_IF(f, thn_parallel_ranges(j->units, j->per_task, j->some, j) < 0, PyExc_MemoryError, "Images2Neibs: out of memory");
     return 0;
 }
 
 THN_INSTRUCTION(neighbours, NULL, neighbours_prepare, neighbours_execute)
-THN_INSTRUCTION(neighbours_sum, neighbours_sum_check, neighbours_sum_prepare, neighbours_sum_execute)
+THN_INSTRUCTION(neighbours_sum, neighbours_sum_check, neighbours_sum_prepare, neighbours_execute)
