@@ -227,13 +227,19 @@ int thn_itemsize(int typenum);
 PyObject *thn_array_of_block(int typenum, npy_intp n, char *block);
 
 /* ---- small helpers */
-static inline npy_intp thn_size(const ThnCell *c)
+/* How many elements an array of these dims has. */
+static inline npy_intp thn_product(int nd, const npy_intp *dims)
 {
     npy_intp n = 1;
-    for (int i = 0; i < c->ndim; i++) {
-        n *= c->dims[i];
+    for (int i = 0; i < nd; i++) {
+        n *= dims[i];
     }
     return n;
+}
+
+static inline npy_intp thn_size(const ThnCell *c)
+{
+    return thn_product(c->ndim, c->dims);
 }
 
 /* Strides of a C contiguous array; returns its bytes, where no dim counts as 0. */

@@ -282,11 +282,8 @@ static void run_nest(const Dims *g, npy_intp n_first, char *dst, const char *src
     const npy_intp n1 = nd == 2 ? n_first : g->shape[outer], d1 = ds[outer], s1 = ss[outer];
     /* A transposition: walk tiles, so that the source's cache lines are used up before they go. */
     const npy_intp tile = thn_magnitude(s1) < thn_magnitude(s0) && n1 > 8 ? 16 : n0;
-    npy_intp at[THN_MAXDIM] = {0}, planes = nd > 2 ? n_first : 1;
+    npy_intp at[THN_MAXDIM] = {0}, planes = nd > 2 ? n_first * thn_product(outer - 1, g->shape + 1) : 1;
     char *ptr[2] = {[DST] = dst, [SRC] = (char *)src};
-    for (int i = 1; i < outer; i++) {
-        planes *= g->shape[i];
-    }
     for (; planes > 0; planes--, thn_step(g, outer, 2, ptr, at)) {
         for (npy_intp start = 0; start < n0; start += tile) {
             npy_intp count = n0 - start < tile ? n0 - start : tile;
@@ -344,10 +341,7 @@ void thn_loop2(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_st
     thn_merge_dims(&g, 2);
     const int nd = g.n;
     /* The innermost destination stride stands for the item size; parts depend on sizes only. */
-    npy_intp rows = n[0], row_bytes = thn_magnitude(ds[nd - 1]);
-    for (int i = 1; i < nd; i++) {
-        row_bytes *= n[i];
-    }
+    const npy_intp rows = n[0], row_bytes = thn_magnitude(ds[nd - 1]) * thn_product(nd - 1, n + 1);
     if (ds[0] != 0 && rows > 1 && rows * row_bytes >= PARALLEL_BYTES) {
         Split split = {&g, dst, src, inner};
         thn_parallel_ranges(rows, ((npy_intp)1 << 20) / (row_bytes > 0 ? row_bytes : 1) + 1, run_part, &split);

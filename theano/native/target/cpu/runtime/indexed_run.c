@@ -532,10 +532,7 @@ int thn_run_indexed(Run *r)
         choose_tiles(r);
     }
     if (s->scatters && whole) {
-        npy_intp size = out->itemsize;
-        for (int i = 0; i < out->rank; i++) {
-            size *= st->value[i];
-        }
+        const npy_intp size = out->itemsize * thn_product(out->rank, st->value);
         thn_dense_strides(out->rank, st->value, out->itemsize, r->whole_strides);
         r->whole = thn_pool_alloc((size_t)size + 64);
         THN_NEED(r->whole);

@@ -151,11 +151,7 @@ static int adv_inc_prepare(ThnFrame *f, const ThnInstr *ins)
     THN_TRY(thn_table_check(f, t));
     const int nd = t->nd + t->rest;
     THN_TRY(thn_broadcasts(f, y, nd, t->full));
-    double n = 1;
-    for (int i = 0; i < nd; i++) {
-        n *= (double)t->full[i];
-    }
-    f->work = n * 2 + (a->inplace ? 0 : thn_bytes_work(x));
+    f->work = 2.0 * (double)thn_product(nd, t->full) + (a->inplace ? 0 : thn_bytes_work(x));
     return 0;
 }
 

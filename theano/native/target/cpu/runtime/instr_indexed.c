@@ -151,10 +151,8 @@ static int op_prepare(ThnFrame *f, const ThnInstr *ins)
         st->along[d] = st->shape[s->dims[d]];
         st->count *= st->along[d];
     }
-    double total = 1, bytes = 0;
-    for (int d = 0; d < k->n_outer + k->n_inner; d++) {
-        total *= (double)st->shape[d];
-    }
+    const double total = (double)thn_product(k->n_outer + k->n_inner, st->shape);
+    double bytes = 0;
     for (int g = 0; g < s->n_gathers; g++) {
         bytes += (double)st->count * (double)st->arrays[g].row * k->in[s->gathers[g].op].itemsize;
     }

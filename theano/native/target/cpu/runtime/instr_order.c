@@ -206,15 +206,14 @@ static int cumulate_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const thn_cumulate_params *p = ins->data;
     const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    Cumulating c = {.in = in, .out = out, .multiply = p->multiply, .n = out->dims[p->axis], .outer = 1, .inner = 1};
+    Cumulating c = {.in = in, .out = out, .multiply = p->multiply, .n = out->dims[p->axis]};
     c.op = p->multiply ? thn_mul_inner(out->typenum) : thn_add_inner(out->typenum);
     const npy_intp total = thn_size(out);
     if (total == 0) {
         return 0;
     }
-    for (int i = 0; i < out->ndim; i++) {
-        *(i < p->axis ? &c.outer : &c.inner) *= i == p->axis ? 1 : out->dims[i];
-    }
+    c.outer = thn_product(p->axis, out->dims);
+    c.inner = thn_product(out->ndim - p->axis - 1, out->dims + p->axis + 1);
     c.direct = PyArray_EquivTypenums(in->typenum, out->typenum) && thn_is_c_contiguous(in);
     if (!c.direct) {
         thn_loop2(in->ndim, in->dims, out->data, out->strides, in->data, in->strides,

@@ -162,13 +162,10 @@ static int run_rows(ThnFrame *f, const ThnInstr *ins, Rows *r)
 {
     r->in = THN_IN(f, ins, 0);
     r->n = r->in->dims[r->axis];
-    npy_intp rows = 1;
-    for (int i = 0; i < r->in->ndim; i++) {
-        rows *= i == r->axis ? 1 : r->in->dims[i];
-    }
-    if (r->n == 0 || rows == 0) {
+    if (thn_size(r->in) == 0) {
         return 0;
     }
+    const npy_intp rows = thn_size(r->in) / r->n;
     /* Few long rows are sorted one by one: threads share each of them. */
     const int one_by_one = rows < thn_get_threads() && r->n >= LONG_ROW;
     const npy_intp some = rows > 1 && !one_by_one && r->n * rows >= PARALLEL_ROWS ? PARALLEL_ROWS / 4 / r->n + 1 : rows;

@@ -82,11 +82,8 @@ int thn_within(const ThnCell *index, int64_t low, int64_t high, int64_t *outside
 
 int thn_table_check(ThnFrame *f, const ThnTable *t)
 {
-    npy_intp count = 1;
+    const npy_intp count = thn_product(t->nd, t->dims);
     int64_t v;
-    for (int d = 0; d < t->nd; d++) {
-        count *= t->dims[d];
-    }
     for (int k = 0; k < t->n && count; k++) {
         THN_FAIL_IF(f, !thn_within(t->index[k], -t->size[k], t->size[k], &v), PyExc_IndexError,
                     "index %lld is out of bounds for axis %d with size %lld", (long long)v, t->axes[k], (long long)t->size[k]);
@@ -243,12 +240,9 @@ void thn_rows_move(const ThnRows *r, char *x, const npy_intp *offsets, npy_intp 
         return;
     }
     const Dims g = {r->rest, (npy_intp *)r->dims, (npy_intp *)r->strides, THN_MAXDIM};
-    npy_intp at[THN_MAXDIM] = {0}, around = 1;
+    npy_intp at[THN_MAXDIM] = {0};
     char *ptr[2] = {x, other};
-    for (int i = 0; i < r->rest; i++) {
-        around *= r->dims[i];
-    }
-    for (; around > 0; around--) {
+    for (npy_intp around = thn_product(r->rest, r->dims); around > 0; around--) {
         move_runs(r, ptr[0], offsets, NULL, n, ptr[1], step);
         thn_step(&g, g.n, 2, ptr, at);
     }
@@ -337,12 +331,8 @@ static npy_intp split(Walk *w)
 {
     const ThnRows *r = &w->rows;
     const npy_intp threads = thn_get_threads();
-    npy_intp around = 1, reach = 0;
-    for (int i = 0; i < r->rest; i++) {
-        around *= r->dims[i];
-    }
-    const npy_intp runs = w->total * around, rows = r->bytes > r->item;
-    npy_intp most = rows ? runs * r->bytes / MORE_BYTES : runs / MORE_ITEMS;
+    const npy_intp runs = w->total * thn_product(r->rest, r->dims), rows = r->bytes > r->item;
+    npy_intp reach = 0, most = rows ? runs * r->bytes / MORE_BYTES : runs / MORE_ITEMS;
     if (threads < 2 || (rows ? runs * r->bytes < ROWS_BYTES : runs < SPLIT_ITEMS)) {
         return 1;
     }
@@ -376,7 +366,7 @@ int thn_table_move(const ThnTable *t, int how, char *other, const npy_intp *stri
     Walk w;
     npy_intp rest[THN_MAXDIM];
     w.t = t;
-    w.total = 1;
+    w.total = thn_product(t->nd, t->dims);
     w.chunk = w.part = w.slice = w.kinds = 0;
     w.dims = (Dims){t->nd == 0, w.shape, w.strides[0], THN_MAXDIM}; /* no dims: one position */
     w.shape[0] = 1;
@@ -389,7 +379,6 @@ int thn_table_move(const ThnTable *t, int how, char *other, const npy_intp *stri
     }
     for (int d = 0; d < t->nd; d++) {
         const int i = w.dims.n;
-        w.total *= t->dims[d];
         if (t->dims[d] == 1 && (i || d < t->nd - 1)) {
             continue;
         }
