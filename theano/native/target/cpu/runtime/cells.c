@@ -171,6 +171,16 @@ int thn_out_alloc(ThnFrame *f, ThnCell *out, const npy_intp *dims)
     return thn_out_alloc_strided(f, out, dims, NULL);
 }
 
+int thn_outs_like(ThnFrame *f, const ThnInstr *ins, int k, double each)
+{
+    const ThnCell *in = THN_IN(f, ins, k);
+    f->work = each * (double)thn_size(in);
+    for (int o = 0; o < ins->nout; o++) {
+        THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, o), in->dims));
+    }
+    return 0;
+}
+
 int thn_out_view(ThnFrame *Py_UNUSED(f), ThnCell *out, ThnCell *in, char *data, const npy_intp *dims, const npy_intp *strides)
 {
     ThnBuffer *buf = in->buf;

@@ -194,7 +194,9 @@ void *thn_scratch(ThnFrame *f, const ThnInstr *ins, size_t n); /* NULL + thn_err
  * the dims of any cell. A 0-d cell gets its inline scalar. An input cell's value stays valid: a released block is only
  * given to others through the pool. */
 int thn_out_alloc(ThnFrame *f, ThnCell *out, const npy_intp *dims);
-/* The same with a dense layout of the caller's choice (byte strides covering exactly prod(dims) items, all >= 0), which a
+/* All outputs of an instruction with the dims of its input k, or the first of these, and its work: `each` ns for an element. */
+int thn_outs_like(ThnFrame *f, const ThnInstr *ins, int k, double each);
+/* As thn_out_alloc with a dense layout of the caller's choice (byte strides covering exactly prod(dims) items, all >= 0), which a
  * cell with THN_CELL_DEST does not heed: read the strides back. */
 int thn_out_alloc_strided(ThnFrame *f, ThnCell *out, const npy_intp *dims, const npy_intp *strides);
 /* Shares the memory of `in`: data/dims/strides copied where ndim agrees; used for in-place outputs and views. */

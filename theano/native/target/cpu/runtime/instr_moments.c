@@ -132,12 +132,7 @@ static int moments_of_span(void *ctx, npy_intp start, npy_intp end)
 
 static int moments_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    ThnCell *x = THN_IN(f, ins, 0);
-    f->work = (double)thn_size(x) * 0.4;
-    for (int k = 0; k < 4; k++) {
-        THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, k), x->dims));
-    }
-    return 0;
+    return thn_outs_like(f, ins, 0, 0.4);
 }
 
 /* The order of the elements does not matter: dims are taken in the order of their strides, none backwards. */

@@ -8,9 +8,7 @@
 
 static int cumulate_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    ThnCell *in = THN_IN(f, ins, 0);
-    f->work = (double)thn_size(in);
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), in->dims);
+    return thn_outs_like(f, ins, 0, 1);
 }
 
 /* Running sums of a contiguous line, eight at a time: only the last of them waits for the eight before. Sums of numbers that
@@ -54,14 +52,12 @@ DEFINE_SUMS(f8, double, -0.0)
 
 /* ---- running sums of 64-bit integers, which are the same in any order */
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define WIDE 1
+#ifdef THN_AVX512
 #include <immintrin.h>
-#define AVX512 __attribute__((target("avx512f")))
 
 /* Sums of full registers, each made in three steps, which add what stands one, two and four places before. Returns how many
  * elements were done. */
-AVX512 static npy_intp sums_512(uint64_t *sum, npy_intp n, uint64_t *out, const uint64_t *in)
+THN_AVX512 static npy_intp sums_512(uint64_t *sum, npy_intp n, uint64_t *out, const uint64_t *in)
 {
     const __m512i zero = _mm512_setzero_si512(), last = _mm512_set1_epi64(7);
     __m512i before = _mm512_set1_epi64((long long)*sum);
@@ -82,7 +78,7 @@ AVX512 static npy_intp sums_512(uint64_t *sum, npy_intp n, uint64_t *out, const 
 static void sums_i8(uint64_t sum, npy_intp n, uint64_t *out, const uint64_t *in)
 {
     npy_intp i = 0;
-#if WIDE
+#ifdef THN_AVX512
     if (n >= 16 && thn_has_avx512()) {
         i = sums_512(&sum, n, out, in);
     }

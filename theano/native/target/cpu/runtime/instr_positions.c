@@ -19,15 +19,10 @@ static int64_t read_dims(ThnFrame *f, const ThnCell *c, int64_t *dims)
 
 static int unravel_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    ThnCell *index = THN_IN(f, ins, 0);
     const ThnCell *lengths = THN_IN(f, ins, 1);
     THN_FAIL_IF(f, lengths->dims[0] != ins->nout, PyExc_ValueError, "unravel_index: a shape of %lld entries, %d expected",
                 (long long)lengths->dims[0], ins->nout);
-    for (int k = 0; k < ins->nout; k++) {
-        THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, k), index->dims));
-    }
-    f->work = 5.0 * (double)thn_size(index) * ins->nout;
-    return 0;
+    return thn_outs_like(f, ins, 0, 5.0 * ins->nout);
 }
 
 static int unravel_execute(ThnFrame *f, const ThnInstr *ins)

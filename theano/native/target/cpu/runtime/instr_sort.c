@@ -39,10 +39,8 @@ static int row_axis(ThnFrame *f, const ThnInstr *ins)
 
 static int sort_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    ThnCell *in = THN_IN(f, ins, 0);
     THN_TRY(row_axis(f, ins));
-    f->work = 20.0 * (double)thn_size(in);
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), in->dims);
+    return thn_outs_like(f, ins, 0, 20);
 }
 
 /* Positions that sort a row, in the low halves of the result. `work` has room for 7 n words. */
@@ -285,7 +283,6 @@ static Search search_of(int typenum, int right)
 static int search_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *x = THN_IN(f, ins, 0);
-    ThnCell *v = THN_IN(f, ins, 1);
     const npy_intp n = x->dims[0];
     if (ins->nin > 2) {
         const ThnCell *sorter = THN_IN(f, ins, 2);
@@ -300,8 +297,7 @@ static int search_prepare(ThnFrame *f, const ThnInstr *ins)
             order[i] = (npy_intp)position;
         }
     }
-    f->work = 30.0 * (double)thn_size(v);
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), v->dims);
+    return thn_outs_like(f, ins, 1, 30);
 }
 
 typedef struct {

@@ -129,10 +129,8 @@ int thn_square_prepare(ThnFrame *f, const ThnInstr *ins, double cost, PyObject *
 {
     const ThnCell *a = THN_IN(f, ins, 0);
     THN_TRY(thn_require_square(f, a, type, message));
+    THN_TRY(thn_outs_like(f, ins, 0, 0));
     f->work = cost * thn_cubic_work(a);
-    for (int k = 0; k < ins->nout; k++) {
-        THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, k), a->dims));
-    }
     return 0;
 }
 
