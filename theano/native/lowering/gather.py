@@ -155,7 +155,7 @@ lowers_to({Nonzero: lambda op: vm.Nonzero(0)}, where=OF_REALS)
 def lower_extract_diag(builder: ProgramBuilder, node: Apply) -> None:
     op, x = node.op, node.inputs[0]
     source, out = builder.cell(x), builder.cell(node.outputs[0])
-    diagonal = vm.Diagonal(int(op.offset), (int(op.axis1), int(op.axis2)))
+    diagonal = vm.Diagonal(int(op.offset), (int(op.axis1) % x.type.ndim, int(op.axis2) % x.type.ndim))
     if op.view:
         builder.emit(diagonal, [source], [out])
     else:

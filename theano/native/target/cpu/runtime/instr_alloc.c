@@ -45,9 +45,7 @@ static int makevector_execute(ThnFrame *f, const ThnInstr *ins)
     const ThnCell *out = THN_OUT(f, ins, 0);
     for (int k = 0; k < ins->nin; k++) {
         const ThnCell *in = THN_IN(f, ins, k);
-        ThnInner cast = thn_cast_inner(out->typenum, in->typenum);
-        THN_FAIL_IF(f, !cast, PyExc_TypeError, "MakeVector: cannot convert an input to the dtype of the vector");
-        cast(1, out->data + k * out->itemsize, 0, in->data, 0);
+        thn_cast_inner(out->typenum, in->typenum)(1, out->data + k * out->itemsize, 0, in->data, 0);
     }
     return 0;
 }
@@ -87,15 +85,13 @@ static int alloc_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *out = THN_OUT(f, ins, 0), *value = THN_IN(f, ins, 0);
     npy_intp strides[THN_MAXDIM];
-    ThnInner cast = thn_cast_inner(out->typenum, value->typenum);
-    THN_FAIL_IF(f, !cast || thn_broadcast_strides(value, out->ndim, out->dims, strides) < 0, PyExc_TypeError,
-                "cannot convert the value to the dtype of the result");
     static const char zero[16];
     if (value->ndim == 0 && value->typenum == out->typenum && memcmp(value->data, zero, (size_t)out->itemsize) == 0) {
         memset(out->data, 0, (size_t)(thn_size(out) * out->itemsize));
         return 0;
     }
-    thn_loop2(out->ndim, out->dims, out->data, out->strides, value->data, strides, cast);
+    thn_broadcast_strides(value, out->ndim, out->dims, strides);
+    thn_loop2(out->ndim, out->dims, out->data, out->strides, value->data, strides, thn_cast_inner(out->typenum, value->typenum));
     return 0;
 }
 
@@ -228,11 +224,8 @@ typedef struct {
 
 static double read_real(const ThnCell *c)
 {
-    double v = 0;
-    ThnInner cast = thn_cast_inner(NPY_DOUBLE, c->typenum);
-    if (cast) {
-        cast(1, (char *)&v, 0, c->data, 0);
-    }
+    double v;
+    thn_cast_inner(NPY_DOUBLE, c->typenum)(1, (char *)&v, 0, c->data, 0);
     return v;
 }
 
@@ -313,7 +306,6 @@ static int arange_execute(ThnFrame *f, const ThnInstr *ins)
     const ThnCell *out = THN_OUT(f, ins, 0);
     Filling l = {.range = f->scratch[ins->index].ptr, .out = out};
     l.cast = thn_cast_inner(out->typenum, PyTypeNum_ISINTEGER(out->typenum) ? NPY_INT64 : NPY_DOUBLE);
-    THN_FAIL_IF(f, !l.cast, PyExc_TypeError, "arange: this dtype is not supported");
     return thn_parallel_ranges(out->dims[0], 32768, fill_range, &l);
 }
 
@@ -321,10 +313,7 @@ static int arange_execute(ThnFrame *f, const ThnInstr *ins)
 
 static int cast_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-    THN_FAIL_IF(f, !thn_cast_inner(out->typenum, in->typenum), PyExc_TypeError, "cannot convert between these dtypes");
-    f->work = (double)thn_size(in);
-    return thn_out_alloc(f, out, in->dims);
+    return thn_outs_like(f, ins, 0, 1);
 }
 
 static int cast_execute(ThnFrame *f, const ThnInstr *ins)

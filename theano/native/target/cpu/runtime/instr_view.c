@@ -280,16 +280,10 @@ static int rebroadcast_prepare(ThnFrame *f, const ThnInstr *ins)
 
 /* ---- diagonal; a second input is the offset */
 
-static int diagonal_check(ThnProgram *p, ThnInstr *ins)
+static int diagonal_check(ThnProgram *Py_UNUSED(p), ThnInstr *ins)
 {
-    ThnInts *axes = &((thn_diagonal_params *)ins->data)->axes;
-    const int nd = p->cells[ins->ins[0]].ndim;
-    int ok = axes->n == 2;
-    for (int k = 0; ok && k < 2; k++) {
-        axes->at[k] += axes->at[k] < 0 ? nd : 0;
-        ok = axes->at[k] >= 0 && axes->at[k] < nd;
-    }
-    return thn_fits(ins, ok && axes->at[0] != axes->at[1]);
+    const ThnInts *axes = &((const thn_diagonal_params *)ins->data)->axes;
+    return thn_fits(ins, axes->n == 2 && axes->at[0] != axes->at[1]);
 }
 
 static int diagonal_prepare(ThnFrame *f, const ThnInstr *ins)
