@@ -314,7 +314,7 @@ static int advance_all(ThnExchange *e)
         }
         *link = t->next;
         e->nactive--;
-        e->nbig -= t->big;
+        e->nbig -= t->nbytes >= e->big;
         if (t->state == THN_DONE) {
             t->next = e->ended;
             e->ended = t;
@@ -324,21 +324,11 @@ static int advance_all(ThnExchange *e)
     return moved;
 }
 
-static void lock(ThnExchange *e)
-{
-    PyThread_acquire_lock(e->lock, WAIT_LOCK);
-}
-
-static void unlock(ThnExchange *e)
-{
-    PyThread_release_lock(e->lock);
-}
-
 static int advance_locked(ThnExchange *e)
 {
-    lock(e);
+    PyThread_acquire_lock(e->lock, WAIT_LOCK);
     const int moved = advance_all(e);
-    unlock(e);
+    PyThread_release_lock(e->lock);
     return moved;
 }
 
@@ -356,10 +346,10 @@ static void let_go(ThnExchange *e)
     if (!__atomic_load_n(&e->ended, __ATOMIC_SEQ_CST)) {
         return;
     }
-    lock(e);
+    PyThread_acquire_lock(e->lock, WAIT_LOCK);
     ThnTransfer *t = e->ended;
     e->ended = NULL;
-    unlock(e);
+    PyThread_release_lock(e->lock);
     while (t) {
         ThnTransfer *next = t->next;
         Py_DECREF(t);
@@ -421,7 +411,6 @@ int thn_transfer_begin(ThnTransfer *t)
         Py_INCREF(t);
     }
     if (t->state == THN_UNDER_WAY) {
-        t->big = big;
         e->nactive++;
         e->nbig += big;
         ThnTransfer **link = &e->active;
@@ -430,7 +419,7 @@ int thn_transfer_begin(ThnTransfer *t)
         }
         *link = t;
     }
-    unlock(e);
+    PyThread_release_lock(e->lock);
     return big && load(&t->state) == THN_UNDER_WAY ? start_driver(e) : 0;
 }
 
@@ -516,7 +505,7 @@ static PyObject *transfer_missing(PyObject *self, PyObject *Py_UNUSED(unused))
             Py_CLEAR(ranks);
         }
     }
-    unlock(t->exchange);
+    PyThread_release_lock(t->exchange->lock);
     return ranks;
 }
 
@@ -677,7 +666,7 @@ static PyObject *exchange_give_up(PyObject *self, PyObject *Py_UNUSED(unused))
     /* Their memory stays where it is: MPI may still write into it. */
     e->active = NULL;
     e->nbig = 0;
-    unlock(e);
+    PyThread_release_lock(e->lock);
     Py_RETURN_NONE;
 }
 
@@ -701,11 +690,7 @@ static PyObject *exchange_drive(PyObject *self, PyObject *Py_UNUSED(unused))
         } else {
             last = thn_now();
             /* Who waits drives all transfers itself. */
-            if (!load(&e->waiting)) {
-                pause = advance_locked(e) ? FIRST_PAUSE : pause * 1.5;
-            } else {
-                pause = LONGEST_PAUSE;
-            }
+            pause = load(&e->waiting) ? LONGEST_PAUSE : advance_locked(e) ? FIRST_PAUSE : pause * 1.5;
         }
         pause = pause < LONGEST_PAUSE ? pause : LONGEST_PAUSE;
         pause_for(pause);

@@ -53,7 +53,7 @@ typedef struct ThnTransfer {
     ThnCombine combine;
     const int64_t *at;        /* the round that comes next */
     const int64_t *now;       /* the round under way; NULL: none */
-    int rounds, tag, big;
+    int rounds, tag;
     char *requests, *statuses;
     int state;                /* published when all else is written */
     int code, source;
