@@ -134,11 +134,6 @@ static int compute_some(void *ctx, npy_intp task, npy_intp end)
     return 0;
 }
 
-static npy_intp cut(npy_intp n, npy_intp parts, npy_intp unit)
-{
-    return ((n + parts - 1) / parts + unit - 1) / unit * unit;
-}
-
 static int gather_execute(const ThnConv *given, double Py_UNUSED(cost))
 {
     Job j = {.c = *given, .kernels = VARIANT(kernels, given->typenum)};
@@ -180,7 +175,7 @@ static int gather_execute(const ThnConv *given, double Py_UNUSED(cost))
     while (j.blocks * j.chunks * c->groups < (wanted < 4 ? wanted : 4) && c->filters / j.chunks > 4 * mr) {
         j.chunks++;
     }
-    j.chunk = cut(c->filters, j.chunks, mr);
+    j.chunk = ((c->filters + j.chunks - 1) / j.chunks + mr - 1) / mr * mr;
     j.chunks = (c->filters + j.chunk - 1) / j.chunk;
     j.block = (j.all_panels + j.blocks - 1) / j.blocks;
     j.blocks = (j.all_panels + j.block - 1) / j.block;

@@ -253,10 +253,7 @@ TARGET static int NAME(compute)(const Job *j, npy_intp group, npy_intp row, npy_
     const npy_intp patch = NAME(find_runs)(c, &b.patch, column, column + columns);
     THN_POOLED T *data = NULL;
     if (!j->direct) {
-        const npy_intp run_size = b.patch.channel * j->slab_channels;
-        for (npy_intp r = 0; r < b.patch.nruns; r++) {
-            b.patch.runs[r].base = r * run_size;
-        }
+        b.patch.run = b.patch.channel * j->slab_channels;
         THN_NEED(data = thn_pool_alloc(sizeof(T) * (size_t)(patch * j->slab_channels + 2 * NR)));
     }
     b.patch.data = data;

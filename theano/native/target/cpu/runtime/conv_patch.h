@@ -5,7 +5,6 @@
 typedef struct {
     npy_intp image, z, y, zs, ys; /* first and how many; all rows of each plane where there are several */
     npy_intp x, xs;
-    npy_intp base;                /* elements in front of it in a patch, of the first channel */
 } NAME(Run);
 
 typedef struct {
@@ -13,6 +12,7 @@ typedef struct {
     npy_intp nruns;
     int direct;                   /* no patches: the images themselves are read */
     npy_intp plane, row, slot, channel; /* elements from one to the next in patches, or in the images */
+    npy_intp run;                       /* those of a run's channels in a patch */
     signed char *slots;                 /* by remainder of a tap's place along x: where such elements lie; -1: nowhere */
     T *data;
 } NAME(Patch);
@@ -73,7 +73,7 @@ TARGET static void NAME(fill_patch)(const ThnConv *c, const NAME(Patch) *b, npy_
         for (npy_intp ch = 0; ch < slab->channels; ch++, image += c->image_strides[1]) {
             for (npy_intp z = 0; z < nz; z++) {
                 const npy_intp at = run->z * c->stride[0] + z - c->low[0];
-                T *to = b->data + run->base + ch * b->channel + z * b->plane;
+                T *to = b->data + r * b->run + ch * b->channel + z * b->plane;
                 for (npy_intp p = 0; p < c->stride[2]; p++) {
                     if (b->slots[p] >= 0) {
                         NAME(copy_rows)(image + at * c->image_strides[2], c->image_strides[3],
@@ -104,8 +104,9 @@ static inline T *NAME(pixel)(const ThnConv *c, const NAME(Patch) *b, npy_intp im
                      (z * c->stride[0] - c->low[0]) * c->image_strides[2] + (y * c->stride[1] - c->low[1]) * c->image_strides[3]) +
                (x - c->low[2]);
     }
-    const NAME(Run) *run = &b->runs[image - b->runs->image];
-    return b->data + run->base + (z - run->z) * c->stride[0] * b->plane + (y - run->y) * c->stride[1] * b->row + (x - run->x);
+    const npy_intp r = image - b->runs->image;
+    const NAME(Run) *run = &b->runs[r];
+    return b->data + r * b->run + (z - run->z) * c->stride[0] * b->plane + (y - run->y) * c->stride[1] * b->row + (x - run->x);
 }
 
 /* Columns [at, at + n), which lie behind each other from `first` on. */

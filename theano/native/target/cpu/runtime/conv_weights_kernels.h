@@ -169,9 +169,7 @@ TARGET static int NAME(compute)(const Job *j, npy_intp part, npy_intp group, npy
         at_once = at_once > channels ? channels : at_once;
         THN_POOLED T *data = patch.data = j->direct ? NULL : thn_pool_alloc(sizeof(T) * (size_t)(size * at_once));
         THN_NEED(j->direct || data);
-        for (npy_intp r = 0; r < patch.nruns; r++) {
-            patch.runs[r].base = r * patch.channel * at_once;
-        }
+        patch.run = patch.channel * at_once;
         NAME(begin)(c, column, &cut);
         NAME(cut)(c, &patch, group * c->channels + channel, group * c->filters, columns, &cut);
         /* The gradient of the output, pixels by filters. */

@@ -173,32 +173,23 @@ static void filter_block(const Job *j, npy_intp block, npy_intp f0, const char *
     double edges[THN_WINOGRAD_MOST_COLUMNS * 16];
     for (npy_intp t = 0; t < end - first; t += panel) {
         npy_intp offset[THN_WINOGRAD_MOST_COLUMNS], row[THN_WINOGRAD_MOST_COLUMNS];
-        int height[THN_WINOGRAD_MOST_COLUMNS], length[THN_WINOGRAD_MOST_COLUMNS];
+        int height[THN_WINOGRAD_MOST_COLUMNS], length[THN_WINOGRAD_MOST_COLUMNS], whole[THN_WINOGRAD_MOST_COLUMNS];
         for (npy_intp l = 0; l < panel; l++) {
             const npy_intp tile = first + t + l, x = tile % j->across * j->m, y = tile / j->across % j->down * j->m;
-            height[l] = length[l] = 0;
-            row[l] = j->m * item;
-            offset[l] = -1;
-            if (tile >= end) {
-                continue;
-            }
-            height[l] = (int)thn_least(c->top[1] - y, j->m);
+            height[l] = tile < end ? (int)thn_least(c->top[1] - y, j->m) : 0;
             length[l] = (int)thn_least(c->top[2] - x, j->m);
+            whole[l] = height[l] == j->m && length[l] == j->m;
             offset[l] = tile / (j->across * j->down) * c->top_strides[0] + y * c->top_strides[3] + x * item;
-            row[l] = height[l] == j->m && length[l] == j->m ? c->top_strides[3] : j->m * item;
+            row[l] = whole[l] ? c->top_strides[3] : j->m * item;
         }
         for (npy_intp f = 0; f < n; f++) {
             char *out = c->at.top + (f0 + f) * c->top_strides[1], *at[THN_WINOGRAD_MOST_COLUMNS];
             for (npy_intp l = 0; l < panel; l++) {
-                const int whole = height[l] == j->m && length[l] == j->m;
-                at[l] = whole ? out + offset[l] : (char *)edges + l * j->m * j->m * item;
+                at[l] = whole[l] ? out + offset[l] : (char *)edges + l * j->m * j->m * item;
             }
             j->k->result(products + (f * j->block + t) * item, j->product_apart, at, row);
             for (npy_intp l = 0; l < panel; l++) {
-                if (height[l] == j->m && length[l] == j->m) {
-                    continue;
-                }
-                for (int y = 0; y < height[l]; y++) {
+                for (int y = 0; !whole[l] && y < height[l]; y++) {
                     memcpy(out + offset[l] + y * c->top_strides[3], at[l] + y * j->m * item, (size_t)(length[l] * item));
                 }
             }
