@@ -25,8 +25,7 @@ typedef struct {
 /* Where the parameters of the sample's next element are. */
 typedef struct {
     const ThnDraw *d;
-    npy_intp left, block;
-    int begun;
+    npy_intp left;
     npy_intp at[THN_DRAW_PARAMS][THN_MAXDIM];
     char *p[THN_DRAW_PARAMS];
     int same[THN_DRAW_PARAMS]; /* of all elements */
@@ -41,9 +40,7 @@ static Dims dims_of(const Walk *w, int k)
 static void start(Walk *w, const ThnDraw *d)
 {
     w->d = d;
-    w->begun = 0;
     w->left = thn_size(d->out);
-    w->block = BLOCK / d->row * d->row;
     for (int k = 0; k < THN_DRAW_PARAMS; k++) {
         const Dims g = dims_of(w, k);
         w->p[k] = d->param[k]->data;
@@ -59,17 +56,17 @@ static void start(Walk *w, const ThnDraw *d)
 static npy_intp take(Walk *w, Block *param, const int *typenums)
 {
     const ThnDraw *d = w->d;
-    const npy_intp n = w->left < w->block ? w->left : w->block;
+    const npy_intp n = thn_least(w->left, BLOCK / d->row * d->row);
+    const int begun = w->left < thn_size(d->out);
     for (int k = 0; k < THN_DRAW_PARAMS && n; k++) {
         const ThnInner load = thn_cast_inner(typenums[k], d->param[k]->typenum);
         if (w->same[k]) {
-            load(w->begun ? 0 : n, (char *)&param[k], 8, w->p[k], 0);
+            load(begun ? 0 : n, (char *)&param[k], 8, w->p[k], 0);
             continue;
         }
         const Dims g = dims_of(w, k);
         thn_load_run(&g, &w->p[k], w->at[k], n, load, (char *)&param[k], 8);
     }
-    w->begun = 1;
     w->left -= n;
     return n;
 }
@@ -166,25 +163,11 @@ static uint64_t mask_of(uint64_t v)
 }
 
 /* An integer from 0 to `most`: numbers of so many bits until one is not beyond. */
-static inline uint32_t at_most_32(bitgen_t *bits, uint32_t most, uint32_t mask)
-{
-    uint32_t (*const next)(void *) = bits->next_uint32;
-    void *const state = bits->state;
-    uint32_t value;
-    do {
-        value = next(state) & mask;
-    } while (value > most);
-    return value;
-}
-
-static uint64_t at_most(bitgen_t *bits, uint64_t most, uint64_t mask)
+static inline uint64_t at_most(bitgen_t *bits, uint64_t most, uint64_t mask)
 {
     uint64_t value;
-    if (most <= UINT32_MAX) {
-        return at_most_32(bits, (uint32_t)most, (uint32_t)mask);
-    }
     do {
-        value = bits->next_uint64(bits->state) & mask;
+        value = (most <= UINT32_MAX ? bits->next_uint32(bits->state) : bits->next_uint64(bits->state)) & mask;
     } while (value > most);
     return value;
 }
