@@ -161,10 +161,7 @@ int thn_blas_hold(void)
     }
     lock_holders();
     if (holders++ == 0) {
-        held_threads = get_blas_threads();
-        if (forgotten_threads > held_threads) {
-            held_threads = forgotten_threads;
-        }
+        held_threads = (int)thn_most(get_blas_threads(), forgotten_threads);
         forgotten_threads = 0;
         if (held_threads > 1) {
             set_blas_threads(1);
@@ -186,27 +183,19 @@ void thn_blas_let_go(int held)
     unlock_holders();
 }
 
-/* Length of the parts of a side of `length`: at most `parts`, each a multiple of 16, an even number of them if possible. */
-static int64_t part_length(int64_t length, int64_t parts)
-{
-    parts = parts > MAX_PARTS ? MAX_PARTS : parts;
-    parts -= parts > 1 ? parts % 2 : 0;
-    if (parts < 2) {
-        return length;
-    }
-    return ((length + parts - 1) / parts + 15) / 16 * 16;
-}
-
-/* Runs a product of so much work in parts of a side, at least `least` long and worth `each`. */
+/* Runs a product of so much work in parts of a side, at least `least` long and worth `each`: each a multiple of 16, an even number of
+ * them if possible. */
 static void run_parts(double work, double serial, double each, int64_t length, int64_t least, thn_range_fn fn, void *ctx)
 {
-    const double parts = work / each;
     if (!set_blas_threads || work <= serial) {
         fn(ctx, 0, length);
         return;
     }
     THN_HELD held = thn_blas_hold();
-    thn_parallel_ranges(length, part_length(length, parts > (double)(length / least) ? length / least : (int64_t)parts), fn, ctx);
+    int64_t parts = thn_least(length / least, MAX_PARTS);
+    parts = work / each < (double)parts ? (int64_t)(work / each) : parts;
+    parts = thn_most(parts - parts % 2, 1);
+    thn_parallel_ranges(length, ((length + parts - 1) / parts + 15) / 16 * 16, fn, ctx);
 }
 
 typedef struct {

@@ -2,8 +2,8 @@
 #include "linalg.h"
 #include "threads.h"
 
-/* Above this many multiply-adds the library may use its own threads. */
-#define THREADED_WORK 2e8
+/* Above this much (see thn_cubic_work) the library may use its own threads. */
+#define THREADED_WORK 2e7
 /* What a task copies. */
 #define COPY_BYTES 131072
 
@@ -46,8 +46,7 @@ double thn_cubic_work(const ThnCell *a)
 
 int thn_hold_for(const ThnCell *a)
 {
-    double m = (double)a->dims[0], n = (double)a->dims[1];
-    return m * n * (m < n ? m : n) < THREADED_WORK ? thn_blas_hold() : 0;
+    return thn_cubic_work(a) < THREADED_WORK ? thn_blas_hold() : 0;
 }
 
 void thn_copy_columns(const ThnCell *a, char *dst)

@@ -153,13 +153,11 @@ static void multiply_panel(const Product *p, npy_intp slab, npy_intp panel)
     for (; put.row < p->a->rows; put.row += p->k->rows) {
         put.m = (int)(p->a->rows - put.row < p->k->rows ? p->a->rows - put.row : p->k->rows);
         const char *a = p->a->data + put.row * p->a->row_stride + slab * p->a->col_stride;
-        if (at_once) {
-            p->k->tile(put.m, depth, a, p->a->row_stride, p->a->col_stride, b, step,
-                          p->c->data + put.row * p->c->row_stride + first * p->item, p->c->row_stride);
-            continue;
+        char *out = at_once ? p->c->data + put.row * p->c->row_stride + first * p->item : (char *)tile;
+        p->k->tile(put.m, depth, a, p->a->row_stride, p->a->col_stride, b, step, out, at_once ? p->c->row_stride : width * p->item);
+        if (!at_once) {
+            (p->item == 4 ? put_float : put_double)(&put);
         }
-        p->k->tile(put.m, depth, a, p->a->row_stride, p->a->col_stride, b, step, (char *)tile, width * p->item);
-        (p->item == 4 ? put_float : put_double)(&put);
     }
 }
 
