@@ -255,9 +255,7 @@ static inline __attribute__((always_inline)) void add_up(uint32_t *counts, npy_i
             a = b;                                                                                  \
             b = t;                                                                                  \
         }                                                                                           \
-        if (room) {                                                                                 \
-            thn_pool_free(room);                                                                    \
-        }                                                                                           \
+        thn_pool_free(room);                                                                        \
         return a;                                                                                   \
     }
 
@@ -416,14 +414,9 @@ typedef struct {
 static int pair_some(void *ctx, npy_intp start, npy_intp stop)
 {
     const Positions *p = ctx;
-    if (p->size == 4) {
-        for (npy_intp i = start; i < stop; i++) {
-            p->a[i] = (uint64_t)((const uint32_t *)p->keys)[i] << 32 | (uint64_t)i;
-        }
-        return 0;
-    }
     for (npy_intp i = start; i < stop; i++) {
-        p->a[i] = ((const uint64_t *)p->keys)[i] >> p->low << 32 | (uint64_t)i;
+        const uint64_t key = p->size == 4 ? ((const uint32_t *)p->keys)[i] : ((const uint64_t *)p->keys)[i] >> p->low;
+        p->a[i] = key << 32 | (uint64_t)i;
     }
     return 0;
 }
@@ -477,7 +470,7 @@ uint64_t thn_select_u64(const uint64_t *keys, npy_intp n, npy_intp count, uint64
     int top = differ ? 64 - __builtin_clzll(differ) : 0;
     memcpy(a, keys, sizeof *a * (size_t)n);
     while (top > 0 && n > FEW) {
-        uint32_t counts[2048] = {0};
+        uint32_t counts[DIGITS] = {0};
         const int width = top < 11 ? top : 11;
         const uint64_t mask = ((uint64_t)1 << width) - 1;
         top -= width;
