@@ -55,7 +55,7 @@ typedef struct ThnSteady ThnSteady;
 
 /* After a step that has kept all values: the further ones as a list of calls. `movers` are the cells whose places move by themselves;
  * the values of `ends` must be made in the places of the last `nends` of them. work: estimated ns of a step. NULL, without an
- * exception: not possible, or out of memory. Freed by thn_free. */
+ * exception: not possible, or out of memory. A block of the pool. */
 ThnSteady *thn_steady(ThnProgram *p, ThnFrame *f, ThnMover *movers, int n, ThnCell *const *ends, int nends, ThnCell *condition,
                       double *work);
 /* Runs up to n steps, till the condition holds: then `*stop` is set. -1: the step after `*done` of them has failed. Movers and

@@ -2,6 +2,7 @@
  * end. */
 #include "scan.h"
 #include "copy.h"
+#include "pool.h"
 
 static void look_at(Buf *b, ThnCell *c)
 {
@@ -112,7 +113,7 @@ static int rotate(ThnFrame *f, const Buf *b, npy_intp start)
         return 0;
     }
     memcpy(dims, c->dims, sizeof(npy_intp) * (size_t)c->ndim);
-    char *held = PyMem_Malloc((size_t)thn_dense_strides(c->ndim, dims, c->itemsize, strides));
+    THN_POOLED char *held = thn_pool_alloc((size_t)thn_dense_strides(c->ndim, dims, c->itemsize, strides));
     THN_FAIL_IF(f, !held, PyExc_MemoryError, "out of memory for the rotation of a buffer");
     dims[0] = b->len - start;
     thn_copy_strided(c->ndim, dims, held, strides, c->data + start * b->stride, c->strides, c->itemsize);
@@ -120,7 +121,6 @@ static int rotate(ThnFrame *f, const Buf *b, npy_intp start)
     thn_copy_strided(c->ndim, dims, held + (b->len - start) * strides[0], strides, c->data, c->strides, c->itemsize);
     dims[0] = b->len;
     thn_copy_strided(c->ndim, dims, c->data, c->strides, held, strides, c->itemsize);
-    PyMem_Free(held);
     return 0;
 }
 
@@ -177,14 +177,13 @@ static int zero_row(ThnFrame *g, ThnCell *c, const npy_intp *dims)
 /* Outputs that no step has made have no rows, of the shape that a step on zeros gives. */
 int thn_scan_no_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g)
 {
-    int known = 1, input = 0;
+    int known = 1, input = s->given.nseq;
     if (!s->given.nnit) {
         return 0;
     }
     for (int k = 0; k < s->given.nseq && known; k++) {
         known = zero_row(g, run->movers[k].cell, THN_IN(f, ins, 1 + k)->dims + 1) == 0;
     }
-    input = s->given.nseq;
     for (int i = 0; i < s->nrec; i++) {
         for (int t = 0; t < s->recs[i].ntaps && known; t++, input++) {
             known = zero_row(g, &g->cells[s->given.inner->inputs[input].cell], run->bufs[i].dims) == 0;

@@ -1,6 +1,7 @@
 /* The steps of a loop: rows that move, and the inner program run again and again. */
 #include "scan.h"
 #include "copy.h"
+#include "pool.h"
 
 #define KEEP_BYTES (16u << 20)    /* inner programs with more intermediate values drop them in every step */
 #define MOST_STEPS 256            /* between two looks at signals */
@@ -203,7 +204,7 @@ int thn_scan_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, Th
         ThnSteady *steady = kept == 1 && steps - t > LEAST_STEADY ? steady_steps(s, run, g, &work) : NULL;
         if (steady) {
             const int r = run_steadily(s, steady, steps, 1 + (npy_intp)(CHUNK_WORK / (work + STEADY_WORK)), done, &look);
-            thn_free(steady);
+            thn_pool_free(steady);
             return r;
         }
         kept += kept > 0;

@@ -3,6 +3,7 @@
  * begins, which product it is) is looked at once. */
 #include "replay.h"
 #include "plan.h"
+#include "pool.h"
 #include "row_product.h"
 
 #define FIXED (-1)
@@ -198,18 +199,12 @@ ThnSteady *thn_steady(ThnProgram *p, ThnFrame *f, ThnMover *movers, int n, ThnCe
         THN_NULL_UNLESS(now != THN_REPLAY_FULL);
         operands += (size_t)(p->instrs[i].nin + p->instrs[i].nout);
     }
-    const size_t bytes = sizeof(ThnSteady) + (size_t)n * sizeof(char *) + (size_t)p->ncells * sizeof(Place)
-                         + (size_t)p->ninstrs * sizeof(Call) + (operands + 1) * (sizeof(Link) + sizeof(thn_intp));
-    ThnSteady *s = thn_alloc(bytes);
-    if (!s) {
-        PyErr_Clear();
-        return NULL;
-    }
-    *s = (ThnSteady){.program = p, .frame = f, .nmovers = n, .condition = condition, .movers = movers};
-    s->calls = (Call *)(s + 1);
-    s->links = (Link *)(s->calls + p->ninstrs);
-    s->places = (Place *)(s->links + operands + 1);
-    s->now = (char **)(s->places + p->ncells);
+    ThnSteady *s, made = {.program = p, .frame = f, .nmovers = n, .condition = condition, .movers = movers};
+    thn_intp *rows;
+    THN_NULL_UNLESS(THN_POOL_PARTS({&s, sizeof *s}, {&made.calls, (size_t)p->ninstrs * sizeof(Call)},
+                                   {&made.links, (operands + 1) * sizeof(Link)}, {&made.places, (size_t)p->ncells * sizeof(Place)},
+                                   {&made.now, (size_t)n * sizeof(char *)}, {&rows, operands * sizeof *rows}));
+    *s = made;
     for (int c = 0; c < p->ncells; c++) {
         s->places[c] = (Place){FIXED, 0};
     }
@@ -233,10 +228,10 @@ ThnSteady *thn_steady(ThnProgram *p, ThnFrame *f, ThnMover *movers, int n, ThnCe
         link_to(s, &condition->data, condition);
     }
     if (!known) {
-        thn_free(s);
+        thn_pool_free(s);
         return NULL;
     }
-    find_rows(s, (thn_intp *)(s->now + n));
+    find_rows(s, rows);
     return s;
 }
 
