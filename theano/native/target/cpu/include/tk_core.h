@@ -262,5 +262,4 @@ TK_REAL_DIVISION(32, float, f)
 /* Sign: NaN stays NaN. */
 #define tk_sign(x) ({ __typeof__(x) tk_x = (x); tk_x > 0 ? (__typeof__(x))1 : tk_x < 0 ? (__typeof__(x))-1 : \
     tk_x == 0 ? (__typeof__(x))0 : tk_x; })
-/* Conversion to an integer type: what C leaves undefined is done by way of int64, as NumPy's loops do on x86. */
 #endif

@@ -40,6 +40,24 @@ TK_INLINE float tk_exp_tailf(float r)
     return r2 * tk_fmaf(tk_fmaf(c, r2, b), r2, a);
 }
 
+/* (exp(r) - 1 - r) / r^2 for expm1 */
+TK_INLINE double tk_expm1_poly(double r)
+{
+    double r2 = r * r, r4 = r2 * r2;
+    double p0 = tk_fma(0.16666666666666677, r, 0.5), p1 = tk_fma(0.008333333333321835, r, 0.0416666666666667);
+    double p2 = tk_fma(0.00019841269885704404, r, 0.0013888888888867394);
+    double p3 = tk_fma(2.7557244557051736e-06, r, 2.4801587359732634e-05);
+    double p4 = tk_fma(tk_fma(2.0924309150977968e-09, r, 2.5108937817232558e-08), r, 2.7557243307178896e-07);
+    return tk_fma(tk_fma(p4, r4, tk_fma(p3, r2, p2)), r4, tk_fma(p1, r2, p0));
+}
+TK_INLINE float tk_expm1_polyf(float r)
+{
+    float r2 = r * r;
+    float p0 = tk_fmaf(0.166666672f, r, 0.5f), p1 = tk_fmaf(0.00833327323f, r, 0.0416663587f);
+    float p2 = tk_fmaf(0.000199141272f, r, 0.0013940729f);
+    return tk_fmaf(tk_fmaf(p2, r2, p1), r2, p0);
+}
+
 /* 2^(n + k) of t = n + TK_MAGIC */
 TK_INLINE double tk_two_to(double t, int k) { return tk_double((tk_bits(t) + 1023 + k) << 52); }
 TK_INLINE float tk_two_tof(float t, int k) { return tk_float((npy_int32)((npy_uint32)(tk_bitsf(t) + 127 + k) << 23)); }
@@ -80,47 +98,6 @@ TK_INLINE float tk_exp2f(float x)
     float r = f * TK_LN2F_HI;
     float lo = tk_fmaf(f, TK_LN2F_LO, tk_fmaf(f, TK_LN2F_HI, -r)), a = 1.0f + r;
     return tk_scalef(a + (((1.0f - a) + r) + (tk_exp_tailf(r) + lo)), n);
-}
-
-/* expm1(x) = (2^n - 1) + 2^n (exp(r) - 1); the reduced argument's rounding error is carried along. The result is
- * exp(r) - 1 as r + c, and s = 2^(n - 1). */
-TK_INLINE double tk_expm1_parts(double x, double *c, double *s)
-{
-    double n = tk_fma(x, 1.4426950408889634074, TK_MAGIC) - TK_MAGIC;
-    double hi = tk_fma(-n, TK_LN2_HI, x), r = tk_fma(-n, TK_LN2_LO, hi);
-    double rlo = tk_fma(-n, TK_LN2_LO, hi - r);
-    double r2 = r * r, r4 = r2 * r2;
-    double p0 = tk_fma(0.16666666666666677, r, 0.5), p1 = tk_fma(0.008333333333321835, r, 0.0416666666666667);
-    double p2 = tk_fma(0.00019841269885704404, r, 0.0013888888888867394);
-    double p3 = tk_fma(2.7557244557051736e-06, r, 2.4801587359732634e-05);
-    double p4 = tk_fma(tk_fma(2.0924309150977968e-09, r, 2.5108937817232558e-08), r, 2.7557243307178896e-07);
-    double p = tk_fma(tk_fma(p4, r4, tk_fma(p3, r2, p2)), r4, tk_fma(p1, r2, p0));
-    *c = tk_fma(r2, p, tk_fma(rlo, r, rlo));
-    *s = tk_scale(0.5, n);
-    return r;
-}
-TK_INLINE float tk_expm1_partsf(float x, float *c, float *s)
-{
-    float n = tk_fmaf(x, 1.44269504f, TK_MAGICF) - TK_MAGICF;
-    float hi = tk_fmaf(-n, TK_LN2F_HI, x), r = tk_fmaf(-n, TK_LN2F_LO, hi);
-    float rlo = tk_fmaf(-n, TK_LN2F_LO, hi - r);
-    float r2 = r * r;
-    float p0 = tk_fmaf(0.166666672f, r, 0.5f), p1 = tk_fmaf(0.00833327323f, r, 0.0416663587f);
-    float p2 = tk_fmaf(0.000199141272f, r, 0.0013940729f);
-    float p = tk_fmaf(tk_fmaf(p2, r2, p1), r2, p0);
-    *c = tk_fmaf(r2, p, tk_fmaf(rlo, r, rlo));
-    *s = tk_scalef(0.5f, n);
-    return r;
-}
-TK_INLINE double tk_expm1(double x)
-{
-    double c, s, r = tk_expm1_parts(x, &c, &s);
-    return tk_expm1_of(x, r, c, s);
-}
-TK_INLINE float tk_expm1f(float x)
-{
-    float c, s, r = tk_expm1_partsf(x, &c, &s);
-    return tk_expm1_off(x, r, c, s);
 }
 #else
 TK_INLINE double tk_exp_diff_f64(double x, double m)

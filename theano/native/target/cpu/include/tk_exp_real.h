@@ -95,6 +95,17 @@ TK_INLINE TK_T TK_R(tk_exp_down)(TK_T d)
     TK_T y = TK_R(tk_exp_1p)(r) * TK_R(tk_two_to)(w, TK_LIMITS(512, 64));
     return d < TK_LIMITS(-750.0, -105.0f) ? 0 : y;
 }
+/* expm1(x) = (2^n - 1) + 2^n (exp(r) - 1); the reduced argument's rounding error is carried along. The result is
+ * exp(r) - 1 as r + c, and s = 2^(n - 1). */
+TK_INLINE TK_T TK_R(tk_expm1_parts)(TK_T x, TK_T *c, TK_T *s)
+{
+    const TK_T ln2 = TK_LIMITS(TK_LN2_HI, TK_LN2F_HI), ln2_low = TK_LIMITS(TK_LN2_LO, TK_LN2F_LO);
+    TK_T n = TK_R(tk_fma)(x, TK_LOG2, TK_NEAREST) - TK_NEAREST;
+    TK_T hi = TK_R(tk_fma)(-n, ln2, x), r = TK_R(tk_fma)(-n, ln2_low, hi), rlo = TK_R(tk_fma)(-n, ln2_low, hi - r);
+    *c = TK_R(tk_fma)(r * r, TK_R(tk_expm1_poly)(r), TK_R(tk_fma)(rlo, r, rlo));
+    *s = TK_R(tk_scale)((TK_T)0.5, n);
+    return r;
+}
 /* The half of what is subnormal need not be a number. */
 TK_INLINE TK_T TK_R(tk_expm1_of)(TK_T x, TK_T r, TK_T c, TK_T s)
 {
@@ -103,6 +114,11 @@ TK_INLINE TK_T TK_R(tk_expm1_of)(TK_T x, TK_T r, TK_T c, TK_T s)
     y = x < TK_LIMITS(-60.0, -30.0f) ? -1 : y;
     y = x > TK_LIMITS(709.79, 88.73f) ? (TK_T)TK_INF : y;
     return TK_B(fabs)(x) < TK_LIMITS(0x1p-60, 0x1p-30f) ? x : y;
+}
+TK_INLINE TK_T TK_R(tk_expm1)(TK_T x)
+{
+    TK_T c, s, r = TK_R(tk_expm1_parts)(x, &c, &s);
+    return TK_R(tk_expm1_of)(x, r, c, s);
 }
 
 #undef TK_NEAREST
