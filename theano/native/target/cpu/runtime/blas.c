@@ -183,8 +183,8 @@ void thn_blas_let_go(int held)
     unlock_holders();
 }
 
-/* Runs a product of so much work in parts of a side, at least `least` long and worth `each`: each a multiple of 16, an even number of
- * them if possible. */
+/* Runs a product of so much work in parts of a side, at least `least` long and worth `each`: each a multiple of 16, an even
+ * number of them if possible. */
 static void run_parts(double work, double serial, double each, int64_t length, int64_t least, thn_range_fn fn, void *ctx)
 {
     if (!set_blas_threads || work <= serial) {

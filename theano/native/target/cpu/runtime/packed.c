@@ -154,7 +154,8 @@ static void multiply_panel(const Product *p, npy_intp slab, npy_intp panel)
         put.m = (int)(p->a->rows - put.row < p->k->rows ? p->a->rows - put.row : p->k->rows);
         const char *a = p->a->data + put.row * p->a->row_stride + slab * p->a->col_stride;
         char *out = at_once ? p->c->data + put.row * p->c->row_stride + first * p->item : (char *)tile;
-        p->k->tile(put.m, depth, a, p->a->row_stride, p->a->col_stride, b, step, out, at_once ? p->c->row_stride : width * p->item);
+        p->k->tile(put.m, depth, a, p->a->row_stride, p->a->col_stride, b, step, out,
+                   at_once ? p->c->row_stride : width * p->item);
         if (!at_once) {
             (p->item == 4 ? put_float : put_double)(&put);
         }

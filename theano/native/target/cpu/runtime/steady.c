@@ -202,8 +202,8 @@ ThnSteady *thn_steady(ThnProgram *p, ThnFrame *f, ThnMover *movers, int n, ThnCe
     ThnSteady *s, made = {.program = p, .frame = f, .nmovers = n, .condition = condition, .movers = movers};
     thn_intp *rows;
     THN_NULL_UNLESS(THN_POOL_PARTS({&s, sizeof *s}, {&made.calls, (size_t)p->ninstrs * sizeof(Call)},
-                                   {&made.links, (operands + 1) * sizeof(Link)}, {&made.places, (size_t)p->ncells * sizeof(Place)},
-                                   {&made.now, (size_t)n * sizeof(char *)}, {&rows, operands * sizeof *rows}));
+                                   {&made.links, (operands + 1) * sizeof(Link)}, {&rows, operands * sizeof *rows},
+                                   {&made.places, (size_t)p->ncells * sizeof(Place)}, {&made.now, (size_t)n * sizeof(char *)}));
     *s = made;
     for (int c = 0; c < p->ncells; c++) {
         s->places[c] = (Place){FIXED, 0};
