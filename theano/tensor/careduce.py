@@ -116,17 +116,18 @@ class CAReduce(Op):
 
     def static_shape(self, node: Apply, shape_of: typing.Any) -> Sequence[int | None] | None:
         shape = shape_of(node.inputs[0])
-        axes = self._axes(node.inputs[0].type.ndim)
+        axes = self.reduced_axes(node.inputs[0].type.ndim)
         return None if shape is None else [n for i, n in enumerate(shape) if i not in axes]
 
-    def _axes(self, ndim: int) -> tuple[int, ...]:
+    def reduced_axes(self, ndim: int) -> tuple[int, ...]:
+        """Return the axes that it reduces of an array of so many dimensions, in increasing order."""
         return tuple(range(ndim)) if self.axis is None else self.axis
 
     def perform(self, node: Apply, inp: Sequence[typing.Any], out: Sequence[list], params: typing.Any = None) -> None:
         if inp[0] is None:
             raise TypeError("expected an array, got None")
         x = np.asarray(inp[0])
-        axes = self._axes(x.ndim)
+        axes = self.reduced_axes(x.ndim)
         acc_dtype = getattr(self, "acc_dtype", None)
         dtype = node.outputs[0].type.numpy_dtype
         if acc_dtype is None:
@@ -165,7 +166,7 @@ class CAReduce(Op):
     def infer_shape(self, node: Apply, shapes: Sequence[typing.Any]) -> list[tuple]:
         """Return the lengths of the dimensions that stay."""
         (shape,) = shapes
-        axes = self._axes(node.inputs[0].type.ndim)
+        axes = self.reduced_axes(node.inputs[0].type.ndim)
         return [tuple(shape[i] for i in range(node.inputs[0].type.ndim) if i not in axes)]
 
 
@@ -200,12 +201,12 @@ class MaxOrMinusInfinity(CAReduce):
 
     def perform(self, node: Apply, inp: Sequence[typing.Any], out: Sequence[list], params: typing.Any = None) -> None:
         x = np.asarray(inp[0])
-        out[0][0] = np.asarray(np.maximum.reduce(x, axis=self._axes(x.ndim), initial=-np.inf), dtype=x.dtype)
+        out[0][0] = np.asarray(np.maximum.reduce(x, axis=self.reduced_axes(x.ndim), initial=-np.inf), dtype=x.dtype)
 
     def L_op(self, inputs: Sequence[typing.Any], outputs: Sequence[typing.Any], grads: Sequence[typing.Any]) -> list:
         """Return the gradient: that of the result, wherever the maximum is."""
         (x,), (top,), (gz,) = inputs, outputs, grads
-        axes = self._axes(x.type.ndim)
+        axes = self.reduced_axes(x.type.ndim)
         return [ops.eq(ops.makeKeepDims(x, top, axes), x) * ops.makeKeepDims(x, gz, axes)]
 
     def __str__(self) -> str:
@@ -389,7 +390,7 @@ class CAReduceDtype(CAReduce):
 
     def _spread(self, x: typing.Any, g: typing.Any) -> typing.Any:
         # Put broadcastable dimensions where `x` was reduced.
-        axes = self._axes(x.type.ndim)
+        axes = self.reduced_axes(x.type.ndim)
         kept = iter(range(x.type.ndim))
         order = tuple("x" if i in axes else next(kept) for i in range(x.type.ndim))
         return dim_shuffle(g.type.broadcastable, order)(g)

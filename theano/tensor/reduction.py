@@ -175,8 +175,9 @@ class _ArgReduction(Op):
             raise TypeError(f"axis must be a list or tuple of ints, got {axis!r}")
         self.axis = tuple(int(a) for a in axis)
 
-    def _axes(self, x: Any) -> tuple[int, ...]:
-        return self.axis if len(self.axis) < x.ndim else tuple(range(x.ndim))
+    def reduced_axes(self, ndim: int) -> tuple[int, ...]:
+        """Return the axes of an array of so many dimensions that it searches along."""
+        return self.axis if len(self.axis) < ndim else tuple(range(ndim))
 
 
 class MaxAndArgmax(_ArgReduction):
@@ -206,7 +207,7 @@ class MaxAndArgmax(_ArgReduction):
 
     def make_node(self, x: Any) -> Apply:
         x = as_tensor_variable(x)
-        axes = self._axes(x)
+        axes = self.reduced_axes(x.ndim)
         pattern = _reduced_pattern(x, axes)
         outputs = [
             tensor_type(x.type.dtype, tuple(pattern))(name="max"),
@@ -216,13 +217,13 @@ class MaxAndArgmax(_ArgReduction):
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
         (x,) = inputs
-        rows = _axes_last(x, self._axes(x))
+        rows = _axes_last(x, self.reduced_axes(x.ndim))
         index = np.argmax(rows, axis=-1)
         output_storage[0][0] = np.asarray(np.max(rows, axis=-1), dtype=x.dtype)
         output_storage[1][0] = np.asarray(index, dtype="int64")
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
-        axes = self._axes(node.inputs[0])
+        axes = self.reduced_axes(node.inputs[0].ndim)
         kept = tuple(n for i, n in enumerate(in_shapes[0]) if i not in axes)
         return [kept, kept]
 
@@ -235,7 +236,7 @@ class MaxAndArgmax(_ArgReduction):
             return [x.zeros_like(dtype=config.floatX if x.dtype in discrete_dtypes else x.dtype)]
         if x.dtype in discrete_dtypes:
             return [x.zeros_like(dtype=config.floatX)]
-        axes = self._axes(x)
+        axes = self.reduced_axes(x.ndim)
         # Where several elements are the maximum, each gets the whole gradient.
         hit = eq(makeKeepDims(x, outputs[0], axes), x)
         return [hit * makeKeepDims(x, g_max, axes)]
@@ -244,7 +245,7 @@ class MaxAndArgmax(_ArgReduction):
         if eval_points[0] is None:
             return [None, None]
         (x,), (point,) = inputs, eval_points
-        axes = self._axes(x)
+        axes = self.reduced_axes(x.ndim)
         kept = [i for i in range(x.ndim) if i not in axes]
         index = self(x)[1].flatten()
         count = 1
@@ -288,20 +289,20 @@ class Argmax(_ArgReduction):
         else:
             super().__init__(axis)
 
-    def _axes(self, x: Any) -> tuple[int, ...]:
-        return tuple(range(x.ndim)) if self.axis is None else super()._axes(x)
+    def reduced_axes(self, ndim: int) -> tuple[int, ...]:
+        return tuple(range(ndim)) if self.axis is None else super().reduced_axes(ndim)
 
     def make_node(self, x: Any, axis: Any = None) -> Apply:
         x = as_tensor_variable(x)
-        return Apply(self, [x], [TensorType("int64", _reduced_pattern(x, self._axes(x)))(name="argmax")])
+        return Apply(self, [x], [TensorType("int64", _reduced_pattern(x, self.reduced_axes(x.ndim)))(name="argmax")])
 
     def perform(self, node: Apply, inputs: Sequence[Any], output_storage: Any, *params: Any) -> None:
         (x,) = inputs
-        rows = _axes_last(x, self._axes(x))
+        rows = _axes_last(x, self.reduced_axes(x.ndim))
         output_storage[0][0] = np.asarray(np.argmax(rows, axis=-1), dtype="int64")
 
     def infer_shape(self, node: Apply, in_shapes: Any) -> list[Any]:
-        axes = self._axes(node.inputs[0])
+        axes = self.reduced_axes(node.inputs[0].ndim)
         return [tuple(n for i, n in enumerate(in_shapes[0]) if i not in axes)]
 
     def grad(self, inputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:

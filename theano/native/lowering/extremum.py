@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from theano.gof.graph import Apply
+from theano.gof.graph import Apply, Variable
 from theano.native import instructions as vm
 from theano.native import ir
 from theano.native.program import CannotLower, ProgramBuilder, lowers
 from theano.tensor.basic import Argmax, MaxAndArgmax
 
 
-def argmax_kernel(node: Apply, with_maximum: bool) -> ir.Kernel:
-    """The kernel of a maximum's first position over the op's axes."""
-    x, reduced = node.inputs[0], _axes(node)
+def argmax_kernel(x: Variable, reduced: tuple[int, ...], with_maximum: bool) -> ir.Kernel:
+    """The kernel of a maximum's first position over some axes, in the order in which they are given."""
     ndim = x.type.ndim
     kept = tuple(a for a in range(ndim) if a not in reduced)
     axes = kept + reduced
@@ -25,23 +24,17 @@ def argmax_kernel(node: Apply, with_maximum: bool) -> ir.Kernel:
     return ir.Kernel(len(kept), len(reduced), (operand,), outputs, (first, last), nonempty=True)
 
 
-def _axes(node: Apply) -> tuple[int, ...]:
-    """The axes to search along, in the order in which they are given."""
-    axis, ndim = node.op.axis, node.inputs[0].type.ndim
-    reduced = tuple(range(ndim)) if axis is None else tuple(a % ndim for a in axis)
-    if not reduced:
-        raise CannotLower("no axis to search along")
-    return reduced
-
-
 @lowers(MaxAndArgmax, Argmax)
 def lower_argmax(builder: ProgramBuilder, node: Apply) -> None:
     """Complex numbers are ordered by an instruction of its own."""
-    if not node.inputs[0].type.dtype.startswith("complex"):
-        kernel = argmax_kernel(node, with_maximum=isinstance(node.op, MaxAndArgmax))
-        builder.emit_kernel(kernel, [builder.cell(node.inputs[0])], map(builder.cell, node.outputs))
+    (x,) = node.inputs
+    axes = node.op.reduced_axes(x.type.ndim)
+    if not axes:
+        raise CannotLower("no axis to search along")
+    if not x.type.dtype.startswith("complex"):
+        kernel = argmax_kernel(x, axes, with_maximum=isinstance(node.op, MaxAndArgmax))
+        builder.emit_kernel(kernel, [builder.cell(x)], map(builder.cell, node.outputs))
         return
-    axes = _axes(node)
     if list(axes) != sorted(axes):
         raise CannotLower("positions in another order of the axes")
     builder.emit_for(node, vm.ComplexExtremum(False, axes))

@@ -30,10 +30,7 @@ def _emit_single(builder: ProgramBuilder, node: Apply) -> None:
 
 def reduced_axes(node: Apply) -> tuple[int, ...]:
     """Axes that a `CAReduce` node reduces, in increasing order."""
-    axis, ndim = node.op.axis, node.inputs[0].type.ndim
-    if axis is None:
-        return tuple(range(ndim))
-    return tuple(sorted({a % ndim for a in axis}))
+    return node.op.reduced_axes(node.inputs[0].type.ndim)
 
 
 def inplace_aliases(node: Apply) -> dict[int, Variable]:
@@ -81,6 +78,6 @@ def lower_careduce(builder: ProgramBuilder, node: Apply) -> None:
         builder.emit_expressions(node, node.inputs, [convert(node.inputs[0])])
         return
     if node.inputs[0].type.dtype.startswith("complex") and type(node.op.scalar_op) in (scalar.Maximum, scalar.Minimum):
-        builder.emit_for(node, vm.ComplexExtremum(type(node.op.scalar_op) is scalar.Minimum, tuple(reduced_axes(node))))
+        builder.emit_for(node, vm.ComplexExtremum(type(node.op.scalar_op) is scalar.Minimum, reduced_axes(node)))
         return
     _emit_single(builder, node)

@@ -302,8 +302,7 @@ def _sum_of_rows(after: _After, term: Variable) -> Any:
         if x.type.dtype != term.type.dtype:
             return None
         after.want(x)
-        axis = range(x.type.ndim) if node.op.axis is None else node.op.axis
-        return after.stacked.rows[x][0].sum(axis=(0, *(a % x.type.ndim + 1 for a in axis)))
+        return after.stacked.rows[x][0].sum(axis=(0, *(a + 1 for a in node.op.reduced_axes(x.type.ndim))))
     return None
 
 

@@ -295,8 +295,7 @@ def _reduction(stacked: Stacked, node: Apply, values: dict[Variable, Any]) -> An
     from theano.tensor.rewriting.terms import changed
 
     (x,) = node.inputs
-    axis = range(x.type.ndim) if node.op.axis is None else node.op.axis
-    return changed(node.op, axis=tuple(a % x.type.ndim + 1 for a in axis))(values[x])
+    return changed(node.op, axis=tuple(a + 1 for a in node.op.reduced_axes(x.type.ndim)))(values[x])
 
 
 def _dot(stacked: Stacked, node: Apply, values: dict[Variable, Any]) -> Any:

@@ -752,7 +752,7 @@ def _summed_axes(total: Any, x: Any) -> tuple[int, ...] | None:
     if node is None or not isinstance(node.op, Sum) or node.inputs[0] is not x:
         return None
     ndim = x.type.ndim
-    axes = tuple(range(ndim)) if node.op.axis is None else tuple(sorted(a % ndim for a in node.op.axis))
+    axes = node.op.reduced_axes(ndim)
     kept = iter(range(ndim))
     wanted = tuple("x" if a in axes else next(kept) for a in range(ndim))
     return axes if tuple(order) == wanted else None

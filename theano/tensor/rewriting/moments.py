@@ -9,7 +9,6 @@ from theano.gof.opt import copy_stack_trace
 from theano.tensor import basic as T
 from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise, Sum
 from theano.tensor.moments import moments as _moments
-from theano.tensor.rewriting.reduction import _axes
 from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.terms import argument_of, is_elemwise, is_made_by, nodes_below
 
@@ -23,7 +22,7 @@ def _is_whole_sum(node: Any) -> bool:
     (x,), ndim = node.inputs, node.inputs[0].type.ndim
     return (
         ndim > 0
-        and _axes(node.op, ndim) == tuple(range(ndim))
+        and node.op.reduced_axes(ndim) == tuple(range(ndim))
         and x.type.dtype in ("float32", "float64")
         and node.outputs[0].type.dtype == x.type.dtype
         and node.op.acc_dtype in (None, "float64")

@@ -19,14 +19,6 @@ _REDUCTIONS = (CAReduce, MaxOrMinusInfinity, Sum, Prod, All, Any_)
 _DIMSHUFFLE, _JOIN = applies(DimShuffle, "dimshuffle"), applies(T.Join, "join")
 
 
-def _axes(op: Any, ndim: int) -> tuple[int, ...]:
-    """The axes that `op` reduces, as a sorted tuple."""
-    if op.axis is None:
-        return tuple(range(ndim))
-    axis = op.axis if isinstance(op.axis, tuple | list) else (op.axis,)
-    return tuple(sorted(int(a) % ndim if ndim else 0 for a in axis))
-
-
 @replaces(
     [applies((Sum, Prod))(called("y", P.mul(rest))), applies(Sum)(called("y", P.neg(rest)))],
     "canonicalize:local_sum_mul_by_scalar specialize:local_sum_mul_by_scalar",
@@ -47,7 +39,7 @@ def local_sum_prod_mul_by_scalar(out: Any, y: Any, rest: tuple) -> Any:
     if factor is None or product is None or product.type.broadcastable != y.type.broadcastable:
         return None
     if isinstance(op, Prod):
-        count = product_of([product.shape[a] for a in _axes(op, y.type.ndim)])
+        count = product_of([product.shape[a] for a in op.reduced_axes(y.type.ndim)])
         if count is None:
             return None
         factor = T.pow(factor, count)
@@ -59,7 +51,7 @@ def local_sum_prod_div_dimshuffle(out: Any, y: Any, rest: tuple) -> Any:
     """``sum(a / dimshuffle(b), axis) -> sum(a, axis) / dimshuffle(b)`` where `b` does not vary along `axis`, and
     ``sum(a * b, axis) -> sum(a, axis) * b`` if it is over some axes
     """
-    axes, ndim = _axes(out.owner.op, y.type.ndim), y.type.ndim
+    axes, ndim = out.owner.op.reduced_axes(y.type.ndim), y.type.ndim
     outside = [i for i in rest if all(i.type.broadcastable[a] for a in axes)]
     inside = [i for i in rest if i not in outside]
     if y.owner.op == T.true_div:
@@ -101,15 +93,15 @@ def local_op_of_op(out: Any, x: Any, y: Any) -> Any:
     dtypes = getattr(inner, "dtype", None), getattr(op, "dtype", None)
     if None not in dtypes and dtypes[0] != dtypes[1]:
         return None
-    first = _axes(inner, ndim)
+    first = inner.reduced_axes(ndim)
     kept = [a for a in range(ndim) if a not in first]
-    axis = tuple(sorted((*first, *[kept[a] for a in _axes(op, y.type.ndim)])))
+    axis = tuple(sorted((*first, *[kept[a] for a in op.reduced_axes(y.type.ndim)])))
     return changed(inner, axis=None if len(axis) == ndim else axis)(x)
 
 
 def _is_over_none(out: Any, x: Any) -> bool:
     op = out.owner.op
-    return not _axes(op, x.type.ndim) and (x.type == out.type or isinstance(op, Sum | Prod))
+    return not op.reduced_axes(x.type.ndim) and (x.type == out.type or isinstance(op, Sum | Prod))
 
 
 local_cut_useless_reduce = rewrite(
@@ -125,7 +117,7 @@ local_cut_useless_reduce = rewrite(
 @replaces(applies(_REDUCTIONS)(x), "canonicalize uncanonicalize specialize")
 def local_reduce_broadcastable(out: Any, x: Any) -> Any:
     """``sum(x, axis) -> dimshuffle(x)`` where the dimensions along `axis` have length 1; only those are dropped."""
-    op, axes = out.owner.op, _axes(out.owner.op, x.type.ndim)
+    op, axes = out.owner.op, out.owner.op.reduced_axes(x.type.ndim)
     cut = [a for a in axes if x.type.broadcastable[a]]
     if not cut or op.scalar_op not in _BINARY or (isinstance(op, (All, Any_)) and x.type.dtype != "bool"):
         return None
@@ -145,7 +137,7 @@ def local_reduce_join(out: Any, y: Any, c: Any, rest: tuple) -> Any:
     """
     op, axis = out.owner.op, int(as_scalar_constant(c)) % y.type.ndim
     elementwise = _BINARY.get(op.scalar_op)
-    if elementwise is None or _axes(op, y.type.ndim) != (axis,) or not all(p.type.broadcastable[axis] for p in rest):
+    if elementwise is None or op.reduced_axes(y.type.ndim) != (axis,) or not all(p.type.broadcastable[axis] for p in rest):
         return None
     if len(rest) < 2 or (len(rest) > 2 and op.scalar_op not in (scal.add, scal.mul)):
         return None
@@ -183,7 +175,7 @@ def _is_joined(node: Any) -> bool:
 @replaces(applies((Sum, Prod))(_ALLOC(x, rest)), "specialize:local_sum_alloc canonicalize:local_sum_alloc")
 def local_opt_alloc(out: Any, x: Any, rest: tuple) -> Any:
     """``sum(alloc(c, n)) -> c * n`` and ``prod(alloc(c, n)) -> c ** n`` over axes along which `c` does not vary"""
-    op, axes, skip = out.owner.op, _axes(out.owner.op, len(rest)), len(rest) - x.type.ndim
+    op, axes, skip = out.owner.op, out.owner.op.reduced_axes(len(rest)), len(rest) - x.type.ndim
     if not axes or out.type.dtype == "float16" or _is_joined(out.owner):
         return None
     if any(a >= skip and not x.type.broadcastable[a - skip] for a in axes):
@@ -219,7 +211,7 @@ def _are_rows_and_columns(out: Any, x: Any, y: Any, z: Any) -> bool:
     """Whether `z` has examples, inputs and outputs of a layer as dimensions, of which `x` and `y` have all but one each."""
     # The product of two squares of integers may fit where the square of the product has wrapped around.
     return (
-        _axes(out.owner.op, 3) == (1, 2)
+        out.owner.op.reduced_axes(3) == (1, 2)
         and z.type.dtype not in T.discrete_dtypes
         and x.type.broadcastable[1] == y.type.broadcastable[1]
     )
@@ -255,7 +247,7 @@ def local_max_and_argmax(node: Any) -> Any:
 @replaces(applies((CAReduce, MaxOrMinusInfinity, Sum, Prod))(called("y", _DIMSHUFFLE(x))), "uncanonicalize")
 def local_reduce_of_dimshuffle(out: Any, x: Any, y: Any) -> Any:
     """``sum(dimshuffle(x)) -> sum(x)`` of all elements, and ``sum(x.T, axis=0) -> sum(x, axis=1)``"""
-    axes, order = _axes(out.owner.op, y.type.ndim), tuple(y.owner.op.new_order)
+    axes, order = out.owner.op.reduced_axes(y.type.ndim), tuple(y.owner.op.new_order)
     if x.type.ndim == 0 or any(x.type.broadcastable):
         return None
     if len(axes) == y.type.ndim:

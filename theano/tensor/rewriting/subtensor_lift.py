@@ -8,7 +8,6 @@ from theano.gof.opt import copy_stack_trace
 from theano.tensor import basic as T
 from theano.tensor.elemwise import All, CAReduce, DimShuffle, Prod, Sum
 from theano.tensor.elemwise import Any as Any_
-from theano.tensor.rewriting.reduction import _axes
 from theano.tensor.rewriting.rules import applies, c, called, once, replaces, rest, x
 from theano.tensor.rewriting.subtensor import _INDEX, _SUBTENSOR, _all_entries, _plain, _taken, indices_of
 from theano.tensor.rewriting.terms import as_scalar_constant, changed
@@ -52,7 +51,7 @@ def local_subtensor_of_transpose(out: Any, x: Any, y: Any) -> Any:
 @replaces(_SUBTENSOR(called("y", once(applies((CAReduce, Sum, Prod, All, Any_))(x))), rest), "canonicalize specialize")
 def local_subtensor_of_reduce(out: Any, x: Any, y: Any) -> Any:
     """``sum(x, axis=0)[i] -> sum(x[:, i], axis=0)``, and so for the other reductions, if the sum is used once"""
-    axes, index = _axes(y.owner.op, x.type.ndim), iter(_all_entries(out))
+    axes, index = y.owner.op.reduced_axes(x.type.ndim), iter(_all_entries(out))
     parts = [slice(None) if a in axes else next(index) for a in range(x.type.ndim)]
     # Integers drop their dimension.
     left = [a for a, part in enumerate(parts) if isinstance(part, slice)]
