@@ -99,11 +99,10 @@ class Lowered:
             builder.changed_objects = {}
         self.input_cells = [builder.cell(variable) for variable in fgraph.inputs]
         self.output_cells: list[int] = []
-        tail = set(schedule.tail)
-        self._lower([n for n in schedule.regions[TOP] if n not in tail])
-        if tail:
+        self._lower([n for n in schedule.regions[TOP] if n not in schedule.tail])
+        if schedule.tail:
             builder.tail_start = len(builder.instrs)
-            self._lower(schedule.tail)
+            self._lower([n for n in schedule.regions[TOP] if n in schedule.tail])
         if builder.optional:
             builder.leave_out(map(builder.cell, fgraph.outputs))
         if fuse:
@@ -321,17 +320,12 @@ def error_reporter(builder: ProgramBuilder, storage_map: Any) -> Callable[..., A
         for outer in path[:-1]:
             inner = inner.instrs[outer].op[0].builder
         instr = inner.instrs[position]
+        node = instr.node
+        if node is None:
+            raise exc_value.with_traceback(trace)
         known = {**dict(inner.constants), **dict(zip((*instr.ins, *inner.shown()[position]), values, strict=False))}
-        _raise_for_node(instr, inner, known, (exc_type, exc_value, trace), storage_map if inner is builder else {})
+        inputs = [[known.get(inner.of_variable.get(v), v.data if isinstance(v, Constant) else None)] for v in node.inputs]
+        thunk = SimpleNamespace(inputs=inputs, outputs=[[None] for _ in node.outputs])
+        raise_with_op(node, thunk, (exc_type, exc_value, trace), storage_map if inner is builder else {})
 
     return on_error
-
-
-def _raise_for_node(instr: Instr, builder: ProgramBuilder, of_cell: dict[int, Any], exc_info: Any, storage_map: Any) -> None:
-    """Raise an instruction's error with the description of its node, whose inputs have the values of these cells."""
-    node = instr.node
-    if node is None:
-        raise exc_info[1].with_traceback(exc_info[2])
-    inputs = [[of_cell.get(builder.of_variable.get(v), v.data if isinstance(v, Constant) else None)] for v in node.inputs]
-    thunk = SimpleNamespace(inputs=inputs, outputs=[[None] for _ in node.outputs])
-    raise_with_op(node, thunk, exc_info, storage_map)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from theano import scalar
-from theano.gof.branches import TOP, is_lazy
+from theano.gof.branches import is_lazy
 from theano.gof.graph import Apply, Variable
 from theano.native import instructions as vm
 from theano.native.lowering.loops import (
@@ -237,18 +237,12 @@ class Group:
         aliased = [v for v in inplace_aliases(node).values() if v not in self.computed]
         if not aliased and not overwritten:
             return True
-        for v in fresh:
-            if root_of.get(v, v) in overwritten:
-                return False
-        if not aliased:
-            return True
+        loaded = {v: root_of.get(v, v) for v in fresh}
         roots = {root_of.get(v, v) for v in aliased}
-        if roots & overwritten:
+        if not overwritten.isdisjoint(roots.union(loaded.values())):
             return False
-        for variable, root in self.loaded.items():
-            if root in roots and variable not in aliased:
-                return False
-        return not any(root_of.get(v, v) in roots and v not in aliased for v in fresh)
+        loaded.update(self.loaded)
+        return not any(root in roots and v not in aliased for v, root in loaded.items())
 
     def wants(self, variable: Variable) -> bool:
         """Whether somebody else reads what a member computes."""
@@ -329,19 +323,16 @@ def find_groups(schedule: Schedule, pairs: Mapping[Apply, Pair], target: Target)
         The group of each node that shares a kernel with another.
     """
     found: dict[Apply, Group] = {}
-    tail = set(schedule.tail)
-    for region, nodes in schedule.regions.items():
-        late = region == TOP and bool(tail)
+    tail = schedule.tail
+    for nodes in schedule.regions.values():
         order: list[Apply] = []
-        for segment in [[n for n in nodes if n not in tail], list(schedule.tail)] if late else [list(nodes)]:
+        for segment in ([n for n in nodes if n not in tail], [n for n in nodes if n in tail]):
             grouped = _Segment(segment, schedule.root_of, pairs, target)
             for node in segment:
                 grouped.add(node)
             found.update(grouped.found())
             order += grouped.position
         nodes[:] = order
-        if late:
-            schedule.tail[:] = [n for n in order if n in tail]
     return found
 
 

@@ -54,7 +54,7 @@ def find_pairs(schedule: Schedule) -> dict[Apply, Pair]:
         The pair of each of its two nodes.
     """
     found: dict[Apply, Pair] = {}
-    tail = set(schedule.tail)
+    tail = schedule.tail
     for op in {type(node.op): node.op for nodes in schedule.regions.values() for node in nodes}.values():
         find_lowering(op)  # brings the rules of its family
     for nodes in schedule.regions.values():
@@ -67,8 +67,6 @@ def find_pairs(schedule: Schedule) -> dict[Apply, Pair]:
             position = position or {n: i for i, n in enumerate(nodes)}
             if _bring_together(pair, nodes, position, schedule.root_of):
                 found[pair.first] = found[pair.second] = pair
-    if found and tail:
-        schedule.tail[:] = [n for nodes in schedule.regions.values() for n in nodes if n in tail]
     return found
 
 

@@ -24,7 +24,7 @@ class Schedule(Record):
     regions
         Nodes of each region in running order; those of `TOP` are the program.
     tail
-        Nodes of `TOP` from the first one that destroys persistent memory on; a suffix of ``regions[TOP]``.
+        Nodes of `TOP` that destroy persistent memory or depend on such; the last ones of ``regions[TOP]``.
     destroyed_inputs
         Inputs of the graph whose memory some node overwrites.
     root_of
@@ -32,7 +32,7 @@ class Schedule(Record):
     """
 
     regions: dict[Region, list[Apply]]
-    tail: list[Apply]
+    tail: set[Apply]
     destroyed_inputs: list[Variable]
     root_of: dict[Variable, Variable]
 
@@ -100,7 +100,7 @@ def arrange(inputs: Sequence[Variable], outputs: Sequence[Variable], order: Sequ
             regions = lazy_regions(outputs, order, touched)
     destroyed = [v for v in inputs if root_of.get(v, v) in roots]
     if not destroyed:
-        return Schedule(regions, [], [], root_of)
+        return Schedule(regions, set(), [], root_of)
 
     host_of = _hosts(regions, order)
     parts: dict[Apply, list[Apply]] = {}
@@ -114,7 +114,6 @@ def arrange(inputs: Sequence[Variable], outputs: Sequence[Variable], order: Sequ
     lasting = [v for v in destroyed if not can_be_restored(v)]
     late: set[Apply] = {host_of[node] for v in lasting for node in roots[root_of.get(v, v)]}
     used_late: set[Variable] = set()
-    head, tail = [], []
     for node in regions[TOP]:
         needed = [v for part in parts[node] for v in part.inputs]
         if (
@@ -125,11 +124,8 @@ def arrange(inputs: Sequence[Variable], outputs: Sequence[Variable], order: Sequ
         ):
             late.add(node)
             used_late.update(root_of.get(v, v) for v in needed)
-            tail.append(node)
-        else:
-            head.append(node)
-    regions[TOP] = head + tail
-    return Schedule(regions, tail, destroyed, root_of)
+    regions[TOP].sort(key=late.__contains__)
+    return Schedule(regions, late, destroyed, root_of)
 
 
 def _hosts(regions: dict[Region, list[Apply]], order: Sequence[Apply]) -> dict[Apply, Apply]:
