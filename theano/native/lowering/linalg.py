@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
 from typing import Any
 
 from theano import tensor
@@ -182,10 +181,8 @@ def lower_cholesky_grad(builder: ProgramBuilder, node: Apply) -> None:
     builder.emit_expressions(node, node.inputs, [result if lower else result.T])
 
 
-def _as_matrix(a: Any, rows: int, order: Sequence[int] | None = None) -> tuple[Any, list[Any]]:
+def _as_matrix(a: Any, rows: int) -> tuple[Any, list[Any]]:
     """The matrix whose rows are the first dimensions of an array, and the array's lengths."""
-    if order is not None:
-        a = a.dimshuffle(order)
     lengths = [Shape_i(i)(a) for i in range(a.type.ndim)]
     sizes = [product_of(part) if part else 1 for part in (lengths[:rows], lengths[rows:])]
     return a.reshape(sizes, ndim=2), lengths
@@ -206,6 +203,6 @@ def lower_tensorsolve(builder: ProgramBuilder, node: Apply) -> None:
     _lapack_dtype(a, b)
     moved = [axis % a.type.ndim for axis in node.op.axes or ()]
     order = [i for i in range(a.type.ndim) if i not in moved] + moved
-    matrix, lengths = _as_matrix(a, b.type.ndim, order if moved else None)
+    matrix, lengths = _as_matrix(a.dimshuffle(order) if moved else a, b.type.ndim)
     x = _NumpySolve()(matrix, b.flatten())
     builder.emit_expressions(node, node.inputs, [x.reshape(lengths[b.type.ndim :], ndim=a.type.ndim - b.type.ndim)])

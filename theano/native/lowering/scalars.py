@@ -56,7 +56,7 @@ class StatementWriter:
 
     def named(self, value: Expression) -> str:
         """The name of a named value, or of a fresh one that is a constant."""
-        return value.name if value.op == "var" else self.copy(value).name
+        return value.name if value.op == "var" else self.write(value, value.dtype).name
 
     def value(self, value: Expression, dtype: str) -> Expression:
         """An expression's value, converted to `dtype`: the expression itself where that is a name or a constant."""
@@ -68,14 +68,11 @@ class StatementWriter:
             value = cast(value, dtype)
         known = self._known.get((value, dtype))
         if known is None:
-            known = self._known[value, dtype] = self._write(value, dtype)
+            known = self._known[value, dtype] = self.write(value, dtype)
         return known
 
-    def copy(self, value: Expression) -> Expression:
-        """A fresh value that is another one."""
-        return self._write(value, value.dtype)
-
-    def _write(self, value: Expression, dtype: str) -> Expression:
+    def write(self, value: Expression, dtype: str) -> Expression:
+        """A fresh value: that of an expression, converted to `dtype`."""
         result = self.fresh()
         self.statements.append(ir.Stmt(result, dtype, value))
         return variable(result, dtype)
@@ -86,7 +83,15 @@ class StatementWriter:
             return self._composite(op, inputs)
         if node is None:
             node = op.make_node(*[scalar.get_scalar_type(x.dtype)() for x in inputs])
-        return self._plain(op, node, inputs)
+        if not is_expression(op):
+            return self._code(op, node, inputs)
+        out = node.outputs[0].type.dtype
+        try:
+            value = op.expression(out, *inputs)
+        except (MethodNotDefined, NotImplementedError):
+            raise CannotLower(f"{op} has no expression") from None
+        self._support_of(op, node)
+        return [self.value(value, out)]
 
     def _composite(self, op: Any, inputs: Sequence[Expression]) -> list[Expression]:
         values: dict[Variable, Expression] = dict(zip(op.inputs, inputs, strict=True))
@@ -102,17 +107,6 @@ class StatementWriter:
         for node in op.nodes:
             values.update(zip(node.outputs, self.apply(node.op, [value_of(v) for v in node.inputs], node), strict=True))
         return [value_of(v) for v in op.outputs]
-
-    def _plain(self, op: Any, node: Apply, inputs: Sequence[Expression]) -> list[Expression]:
-        if not is_expression(op):
-            return self._code(op, node, inputs)
-        out = node.outputs[0].type.dtype
-        try:
-            value = op.expression(out, *inputs)
-        except (MethodNotDefined, NotImplementedError):
-            raise CannotLower(f"{op} has no expression") from None
-        self._support_of(op, node)
-        return [self.value(value, out)]
 
     def _code(self, op: Any, node: Apply, inputs: Sequence[Expression]) -> list[Expression]:
         """Write the C code of an op that is no expression."""

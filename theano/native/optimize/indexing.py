@@ -65,10 +65,10 @@ class _Kernel:
         self.gathers: list[_Gather] = []
         self.dims: tuple[int, ...] | None = None
 
-    def cells(self) -> list[int]:
-        """All cells that it reads."""
+    def sources(self) -> list[int]:
+        """For each input the cell of what is read, of one that is gathered the table."""
         tables = {g.operand: g.table for g in self.gathers}
-        return [tables.get(k, cell) for k, cell in enumerate(self.instr.ins)] + [c for g in self.gathers for c in g.indices]
+        return [tables.get(k, cell) for k, cell in enumerate(self.instr.ins)]
 
     def dims_of(self, operand: int, at: int, count: int) -> tuple[int, ...] | None:
         """The outer iteration dims that walk these axes of an input, if they do so in this order."""
@@ -275,15 +275,13 @@ class _Program:
         dims = _increasing(list(out.dims[at : at + count]))
         if dims is None or maker.dims not in (None, dims):
             return
-        gathers = {g.operand: g for g in maker.gathers}
-        same = {k for k, g in gathers.items() if axes and inplace and g.table == target and g.axes == axes
+        same = {g.operand for g in maker.gathers if axes and inplace and g.table == target and g.axes == axes
                 and g.indices == tuple(indices) and len(axes) == 1}
-        tables = [g.table for k, g in gathers.items() if k not in same]
-        plain = [cell for k, cell in enumerate(maker.instr.ins) if k not in gathers]
-        read = [*plain, *tables, *indices, *(c for g in maker.gathers for c in g.indices)]
+        gathered_at = [c for g in maker.gathers for c in g.indices]
+        read = [*(cell for k, cell in enumerate(maker.sources()) if k not in same), *indices, *gathered_at]
         if inplace and self.root(target) in set(map(self.root, read)):
             return
-        if not self._can_move(made, position, maker.cells()):
+        if not self._can_move(made, position, [*maker.sources(), *gathered_at]):
             return
         maker.kernel = kernel if set_it else _adding(kernel)
         maker.dims = dims
@@ -312,9 +310,7 @@ class _Program:
 
     def _indexed(self, user: _Kernel, outs: tuple[int, ...], node: Any, target: tuple[int, ...] = (),
                  indices: Any = (), scatter: Any = None, same: Any = ()) -> Instr:
-        tables = {g.operand: g.table for g in user.gathers}
-        ins = [tables.get(k, cell) for k, cell in enumerate(user.instr.ins)]
-        ins += [*target, *(c for g in user.gathers for c in g.indices), *indices]
+        ins = [*user.sources(), *target, *(c for g in user.gathers for c in g.indices), *indices]
         gathers = tuple((g.operand, g.at, g.axes, g.operand in same) for g in user.gathers)
         pending = PendingKernel(self.builder.kernel_number(user.kernel))
         return Instr(vm.IndexedKernel(pending, user.dims, gathers, scatter), tuple(ins), outs, node)

@@ -338,7 +338,7 @@ class RowPlan:
                 kind, dtype = reduction_kind(node)
                 x = writer.value(value(node.inputs[0]), dtype)
                 if x in self._row_values.values():
-                    x = writer.copy(x)
+                    x = writer.write(x, dtype)
                 result = writer.fresh()
                 reduces.append(ir.Reduce(kind, dtype, writer.named(x), result))
                 results[node.outputs[0]] = named_value(result, dtype)

@@ -12,15 +12,10 @@ from theano.gof.rewriting.stages import local_useless, optdb
 def _registrar(database: str) -> Callable[..., Any]:
     """A function that registers local optimizers in `optdb[database]`, usable as a decorator with or without tags."""
 
-    def register(lopt: Any, *tags: str, **kwargs: Any) -> Any:
+    def register(lopt: Any, *tags: str, name: str | None = None, **options: Any) -> Any:
         if isinstance(lopt, str):
-
-            def decorate(inner: Any) -> Any:
-                return register(inner, lopt, *tags, **kwargs)
-
-            return decorate
-        options = dict(kwargs)
-        name = options.pop("name", None) or lopt.__name__
+            return lambda inner: register(inner, lopt, *tags, name=name, **options)
+        name = name or lopt.__name__
         if database == "useless":
             local_useless.register(name, lopt, "last", "fast_run", *tags, **options)
         else:

@@ -121,8 +121,7 @@ class ShapeFeature(toolbox.Feature):
                 return
         if new_r not in self.replaced:
             self.replaced[new_r] = r
-            known = self.known.get(new_r)
-            if known is not None and new_r in self.derived:
+            if self.known.get(new_r) is not None:
                 self._forget(new_r)
 
     def _forget(self, var: Variable) -> None:
