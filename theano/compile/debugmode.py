@@ -517,21 +517,11 @@ class DebugLinker(LocalLinker):
     def __init__(self, mode: DebugMode):
         super().__init__(allow_gc=False)
         self.mode = mode
-        self.fgraph: Any = None
-        self.no_recycling: list[Any] = []
         self.compared = ("perform", "c_code")
 
     def clone(self, allow_gc: Any = None) -> DebugLinker:
         """Return a linker of the same mode, without graph."""
         return type(self)(self.mode)
-
-    def accept(self, fgraph: Any, no_recycling: Any = None, profile: Any = None) -> DebugLinker:
-        """Take a graph; a linker that has one already gives it to a clone."""
-        if self.fgraph is not None and self.fgraph is not fgraph:
-            return self.clone().accept(fgraph, no_recycling, profile)
-        self.fgraph = fgraph
-        self.no_recycling = list(no_recycling or ())
-        return self
 
     def make_all(
         self, profiler: Any = None, input_storage: Any = None, output_storage: Any = None, storage_map: Any = None

@@ -590,6 +590,32 @@ class LocalLinker(Linker):
     [mul(x, y), add(mul.0, x)]
     """
 
+    fgraph: Any = None
+    no_recycling: Sequence[Variable] = ()
+    profile: Any = None
+
+    def accept(self, fgraph: Any, no_recycling: Any = None, profile: Any = None) -> Any:
+        """Associate the linker with a graph.
+
+        Parameters
+        ----------
+        fgraph : FunctionGraph
+        no_recycling : list of Variable, optional
+            Variables whose storage must not be reused by the next call.
+        profile : ProfileStats, optional
+
+        Returns
+        -------
+        Linker
+            This one, or a new one if it was associated with another graph.
+        """
+        if self.fgraph is not None and self.fgraph is not fgraph:
+            return self.clone().accept(fgraph, no_recycling, profile)
+        self.fgraph = fgraph
+        self.no_recycling = list(no_recycling or ())
+        self.profile = profile
+        return self
+
     def make_thunk(
         self,
         input_storage: list | None = None,
@@ -635,29 +661,6 @@ class PerformLinker(LocalLinker):
 
     def __init__(self, allow_gc: bool | None = None, schedule: Callable | None = None):
         super().__init__(allow_gc=allow_gc, scheduler=schedule)
-        self.fgraph: Any = None
-        self.no_recycling: list[Variable] = []
-
-    def accept(self, fgraph: Any, no_recycling: Any = None, profile: Any = None) -> PerformLinker:
-        """Associate the linker with a graph.
-
-        Parameters
-        ----------
-        fgraph : FunctionGraph
-        no_recycling : list of Variable, optional
-            Variables whose storage must not be reused by the next call.
-        profile : ProfileStats, optional
-
-        Returns
-        -------
-        PerformLinker
-            This one, or a new one if it was associated with another graph.
-        """
-        if self.fgraph is not None and self.fgraph is not fgraph:
-            return type(self)(allow_gc=self._allow_gc, schedule=self._scheduler).accept(fgraph, no_recycling, profile)
-        self.fgraph = fgraph
-        self.no_recycling = list(no_recycling or ())
-        return self
 
     def clone(self, allow_gc: Any = utils.undef) -> Linker:
         new = super().clone(allow_gc)
@@ -774,7 +777,7 @@ class WrapLinker(Linker):
         return new
 
     def accept(self, fgraph: Any, no_recycling: Any = None, profile: Any = None) -> WrapLinker:
-        """Associate the linker and all it wraps with a graph; see `PerformLinker.accept`."""
+        """Associate the linker and all it wraps with a graph; see `LocalLinker.accept`."""
         no_recycling = list(no_recycling or ())
         if self.fgraph is not None and self.fgraph is not fgraph:
             return copy(self).accept(fgraph, no_recycling, profile)

@@ -465,8 +465,6 @@ class VM_Linker(link.LocalLinker):
         allow_partial_eval: bool | None = None,
     ):
         super().__init__(allow_gc=allow_gc, scheduler=schedule)
-        self.fgraph: Any = None
-        self.no_recycling: list[Variable] = []
         self.use_cloop = use_cloop
         self.callback = callback
         self.callback_input = callback_input
@@ -474,7 +472,6 @@ class VM_Linker(link.LocalLinker):
         self.c_thunks = c_thunks
         self.allow_partial_eval = allow_partial_eval
         self.updated_vars: dict[Variable, Variable] = {}
-        self.profile: Any = None
 
     def clone(self, allow_gc: Any = utils.undef) -> VM_Linker:
         new = copy(self)
@@ -483,15 +480,6 @@ class VM_Linker(link.LocalLinker):
         if allow_gc is not utils.undef:
             new._allow_gc = allow_gc
         return new
-
-    def accept(self, fgraph: Any, no_recycling: Any = None, profile: Any = None) -> VM_Linker:
-        """Associate the linker with a graph; see `theano.gof.link.PerformLinker.accept`."""
-        if self.fgraph is not None and self.fgraph is not fgraph:
-            return self.clone().accept(fgraph, no_recycling, profile)
-        self.fgraph = fgraph
-        self.no_recycling = list(no_recycling or ())
-        self.profile = profile
-        return self
 
     def accept_var_updates(self, updated_vars: dict[Variable, Variable]) -> None:
         """Take over writing the updates.

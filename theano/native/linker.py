@@ -6,12 +6,12 @@ import functools
 import os
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from theano.configparser import config, flag_source
 from theano.gof import engine
-from theano.gof.graph import Apply, Variable
+from theano.gof.graph import Apply
 from theano.gof.link import Container, LocalLinker, map_storage, storage_containers, streamline
 from theano.gof.vm import VM_Linker
 from theano.gof.watch import WatchingLinker
@@ -49,9 +49,6 @@ class NativeLinker(LocalLinker):
         super().__init__(allow_gc=config.allow_gc if allow_gc is None else allow_gc, scheduler=schedule)
         self.fuse = fuse
         self.target = target
-        self.fgraph = None
-        self.no_recycling: Sequence[Variable] = ()
-        self.profile = None
         self.key: str | None = None
 
     def clone(self, allow_gc: bool | None = None, fuse: bool | None = None) -> NativeLinker:
@@ -59,15 +56,6 @@ class NativeLinker(LocalLinker):
         return type(self)(
             self.allow_gc if allow_gc is None else allow_gc, self.fuse if fuse is None else fuse, self._scheduler, self.target
         )
-
-    def accept(self, fgraph: Any, no_recycling: Sequence[Variable] | None = None, profile: Any = None) -> NativeLinker:
-        """Take a graph; a linker that has one already gives it to a clone."""
-        if self.fgraph is not None and self.fgraph is not fgraph:
-            return self.clone().accept(fgraph, no_recycling, profile)
-        self.fgraph = fgraph
-        self.no_recycling = no_recycling or ()
-        self.profile = profile
-        return self
 
     def settings(self) -> tuple[Any, ...] | None:
         """What two linkers that make the same programs have in common; None where programs are not kept."""
