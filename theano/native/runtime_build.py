@@ -7,8 +7,13 @@ import importlib
 import os
 import sys
 import warnings
+from importlib.machinery import ExtensionFileLoader
+from importlib.util import module_from_spec, spec_from_file_location
 from types import ModuleType
 
+import numpy
+
+from theano.misc.digest import blake2b
 from theano.native.memory_limit import memory_limit
 from theano.process import new_lock, temporary_directory
 
@@ -101,9 +106,6 @@ def _sources(*endings: str) -> list[str]:
 def _key(compiler: str) -> str:
     """What the compiled file depends on."""
     import sysconfig
-    from hashlib import blake2b
-
-    import numpy
 
     digest = blake2b(digest_size=16)
     for path in _sources(".c", ".h", ".def"):
@@ -126,8 +128,6 @@ def _compiled(command: tuple[str, ...]) -> bytes:
     import sysconfig
     import tempfile
 
-    import numpy
-
     sources = _sources(".c")
     if not sources:
         raise RuntimeError("its C files were not installed")
@@ -146,9 +146,6 @@ def _compiled(command: tuple[str, ...]) -> bytes:
 
 def load_file(name: str, path: str) -> ModuleType:
     """Load an extension module from a file, as a module that nothing else knows of."""
-    from importlib.machinery import ExtensionFileLoader
-    from importlib.util import module_from_spec, spec_from_file_location
-
     loader = ExtensionFileLoader(name, path)
     module = module_from_spec(spec_from_file_location(name, path, loader=loader))
     loader.exec_module(module)

@@ -49,17 +49,15 @@ def find_function(name: str, arguments: int) -> Any:
 @functools.cache
 def _load() -> dict[str, Any]:
     """Capsules by name and number of arguments; specialisations of one name are told apart by their signatures."""
-    import ctypes
+    from theano.native.target.cpu.blas_library import signature_of
 
     try:
         from scipy.special import cython_special
     except ImportError:
         return {}
-    signature_of = ctypes.pythonapi.PyCapsule_GetName
-    signature_of.restype, signature_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
     found: dict[str, Any] = {}
     for name, capsule in cython_special.__pyx_capi__.items():
-        matched = _SIGNATURE.match((signature_of(capsule) or b"").decode())
+        matched = _SIGNATURE.match(signature_of(capsule))
         if matched:
             name = re.sub(r"^__pyx_fuse_\d+", "", name)
             found[f"{name}/{matched[1].count('double')}"] = capsule

@@ -6,11 +6,16 @@ already; SciPy's `cython_blas`. Without any of these the runtime's own loops do 
 
 from __future__ import annotations
 
+import ctypes
+import importlib.util
 import os
 import re
 import sys
 from collections.abc import Sequence
+from importlib.machinery import EXTENSION_SUFFIXES
 from typing import Any
+
+import numpy
 
 from theano.native.runtime_build import load_file
 
@@ -71,8 +76,6 @@ def _thread_control(library: Any) -> dict[str, int]:
 
 def _addresses(libraries: list[Any], pattern: str, names: Sequence[str]) -> dict[str, int] | None:
     """Addresses of all routines, named by `pattern`; None when one is missing."""
-    import ctypes
-
     found = {}
     for name in names:
         routine = next((getattr(lib, pattern.format(name)) for lib in libraries if hasattr(lib, pattern.format(name))), None)
@@ -92,7 +95,6 @@ def _files(folder: str, start: str) -> list[str]:
 
 
 def _from_ldflags(ldflags: str) -> dict[str, int]:
-    import ctypes
     import ctypes.util
     import shlex
 
@@ -121,8 +123,6 @@ def _from_ldflags(ldflags: str) -> dict[str, int]:
 
 
 def _first_loadable(candidates: list[str], word: str) -> Any:
-    import ctypes
-
     problem: OSError | None = None
     for path in candidates:
         try:
@@ -134,10 +134,6 @@ def _first_loadable(candidates: list[str], word: str) -> Any:
 
 def numpys_routines(names: Sequence[str]) -> tuple[Any, dict[str, int], bool] | None:
     """The OpenBLAS of NumPy's wheel that has these routines, their addresses by name, whether its integers have 64 bits."""
-    import ctypes
-
-    import numpy
-
     package = os.path.dirname(numpy.__file__)
     for folder in (package + ".libs", os.path.join(package, ".dylibs")):
         for path in _files(folder, "libscipy_openblas"):
@@ -158,6 +154,13 @@ def capsules(module: str, names: Sequence[str]) -> dict[str, Any] | None:
     return {name: found[name] for name in names} if found.keys() >= set(names) else None
 
 
+def signature_of(capsule: Any) -> str:
+    """The C signature of a function, by which Cython names its capsule."""
+    name_of = ctypes.pythonapi.PyCapsule_GetName
+    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    return (name_of(capsule) or b"").decode()
+
+
 def load_extension(name: str) -> Any:
     """Load an extension module of SciPy by its file alone: importing its package would take ten times as long.
 
@@ -170,10 +173,6 @@ def load_extension(name: str) -> Any:
     -------
     module or None
     """
-    import importlib
-    import importlib.util
-    from importlib.machinery import EXTENSION_SUFFIXES
-
     if name in sys.modules:
         return sys.modules[name]
     top, *packages, last = name.split(".")

@@ -10,7 +10,7 @@ import functools
 import sys
 from typing import Any
 
-from theano.native.target.cpu.blas_library import capsules, load_blas, numpys_routines
+from theano.native.target.cpu.blas_library import capsules, load_blas, numpys_routines, signature_of
 
 NAMES = tuple(
     letter + routine
@@ -66,10 +66,5 @@ def _from_scipy() -> tuple[dict[str, Any], bool] | None:
     routines, products = capsules("scipy.linalg.cython_lapack", NAMES), capsules("scipy.linalg.cython_blas", PRODUCTS)
     if routines is None or products is None:
         return None
-    found = routines | products
-    # The capsule's name is the C signature.
-    import ctypes
-
-    name_of = ctypes.pythonapi.PyCapsule_GetName
-    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    return found, b"int64" in name_of(found["dpotrf"]) or b"long" in name_of(found["dpotrf"])
+    signature = signature_of(routines["dpotrf"])
+    return routines | products, "int64" in signature or "long" in signature
