@@ -17,14 +17,11 @@ from theano.tensor.moments import Moments
 lowers_to({Moments: lambda op: vm.Moments()})
 
 
-def _emit_single(builder: ProgramBuilder, node: Apply) -> None:
-    """Append the launch of the kernel of one node."""
-    if isinstance(node.op, CAReduce):
-        pattern, reduced, aliases = node.inputs[0].type.broadcastable, reduced_axes(node), {}
-    else:
-        pattern, reduced, aliases = node.outputs[0].type.broadcastable, (), inplace_aliases(node)
+def _emit_single(builder: ProgramBuilder, node: Apply, space: Variable, reduced: tuple[int, ...]) -> None:
+    """Append the launch of the kernel of one node, which works on the elements of `space`."""
+    aliases = {} if reduced else inplace_aliases(node)
     stored = [Stored(out, aliases.get(position)) for position, out in enumerate(node.outputs)]
-    kernel, inputs = kernel_of(pattern, reduced, [node], stored, builder.target)
+    kernel, inputs = kernel_of(space.type.broadcastable, reduced, [node], stored, builder.target)
     builder.emit_kernel(kernel, map(builder.cell, inputs), map(builder.cell, node.outputs))
 
 
@@ -51,7 +48,7 @@ def lower_elemwise(builder: ProgramBuilder, node: Apply) -> None:
         _lower_wide(builder, node, most)
         return
     try:
-        _emit_single(builder, node)
+        _emit_single(builder, node, node.outputs[0], ())
     except CannotLower:
         lower_special(builder, node)
 
@@ -72,12 +69,13 @@ def _lower_wide(builder: ProgramBuilder, node: Apply, most: int) -> None:
 @lowers(CAReduce, CAReduceDtype, MaxOrMinusInfinity, Sum, Prod, All, Any)
 def lower_careduce(builder: ProgramBuilder, node: Apply) -> None:
     """A reduction, in one pass."""
-    if not reduced_axes(node):
+    reduced = reduced_axes(node)
+    if not reduced:
         # Of complex numbers, `tensor.cast` would refuse the real part.
         convert = Elemwise(scalar.Cast(scalar.get_scalar_type(node.outputs[0].type.dtype)))
         builder.emit_expressions(node, node.inputs, [convert(node.inputs[0])])
         return
     if node.inputs[0].type.dtype.startswith("complex") and type(node.op.scalar_op) in (scalar.Maximum, scalar.Minimum):
-        builder.emit_for(node, vm.ComplexExtremum(type(node.op.scalar_op) is scalar.Minimum, reduced_axes(node)))
+        builder.emit_for(node, vm.ComplexExtremum(type(node.op.scalar_op) is scalar.Minimum, reduced))
         return
-    _emit_single(builder, node)
+    _emit_single(builder, node, node.inputs[0], reduced)

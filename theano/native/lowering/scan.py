@@ -167,8 +167,7 @@ def _step_optimizer(mode: Any) -> Any:
     query = mode._optimizer if isinstance(mode, Mode) else mode.optimizer
     if not isinstance(query, Query):
         return query
-    query = query.excluding("inplace_elemwise_optimizer")
-    return queried(query)
+    return queried(query.excluding("inplace_elemwise_optimizer"))
 
 
 class _StepProfile:

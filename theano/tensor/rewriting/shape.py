@@ -244,17 +244,13 @@ class ShapeFeature(toolbox.Feature):
     @staticmethod
     def _better(old: Any, new: Any, var: Variable) -> Any:
         """Of two expressions of one dimension the one that says more."""
-        if isinstance(new, Constant):
-            return new
-        if isinstance(old, Constant):
-            return old
-        node = new.owner
-        if node is not None and isinstance(node.op, Shape_i) and node.inputs[0] is var:
-            # The old one must not be stated in terms of the variable itself.
-            other = old.owner
-            direct = other is not None and isinstance(other.op, Shape_i) and other.inputs[0].owner is None
-            return old if direct else new
-        return new
+        if isinstance(new, Constant) or isinstance(old, Constant):
+            return new if isinstance(new, Constant) else old
+        node, other = new.owner, old.owner
+        of_var = node is not None and isinstance(node.op, Shape_i) and node.inputs[0] is var
+        # The old one must not be stated in terms of the variable itself.
+        direct = other is not None and isinstance(other.op, Shape_i) and other.inputs[0].owner is None
+        return old if of_var and direct else new
 
     def _complete(self, r: Any, shape: Sequence[Any]) -> tuple[Any, ...]:
         """The entries of `shape` as symbolic integers, 1 where the type of `r` says so."""
