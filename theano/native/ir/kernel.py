@@ -212,6 +212,13 @@ class Reduce(Record):
     value: str
     result: str
 
+    @property
+    def combines(self) -> str:
+        """The operation on two accumulators: sums and products of truth values are logical."""
+        if self.acc_dtype == "bool":
+            return {"add": "any", "mul": "all", "or": "any", "and": "all"}.get(self.op, self.op)
+        return self.op
+
 
 class Pick(Record):
     """Read, after a stage's loop, one element of the row, whose inner position is the integer row value `at`.

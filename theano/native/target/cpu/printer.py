@@ -198,7 +198,7 @@ class _Printer:
             if columns:
                 self._cols()
                 table["cols"] = "@c"
-            codes = "".join(_OP_CODES[reduce_op(r)] + _DTYPE_CODES[r.acc_dtype] for r in k.stages[0].reduces)
+            codes = "".join(_OP_CODES[r.combines] + _DTYPE_CODES[r.acc_dtype] for r in k.stages[0].reduces)
         else:
             self._rows()
             table["rows"] = "@r"
@@ -660,16 +660,9 @@ def _statement_cost(stmt: ir.Statement, calls: Iterable[str]) -> float:
     return 0.08 + scale * sum([COSTS.get(name, 0.0) for name in calls])
 
 
-def reduce_op(reduce: ir.Reduce) -> str:
-    """The reduction's operator; sums and products of bools are logical."""
-    if reduce.acc_dtype == "bool":
-        return {"add": "any", "mul": "all", "or": "any", "and": "all"}.get(reduce.op, reduce.op)
-    return reduce.op
-
-
 def op_name(reduce: ir.Reduce) -> str:
     """The macro that takes an element, or another accumulator, into an accumulator."""
-    op = reduce_op(reduce)
+    op = reduce.combines
     if op in ("maximum", "minimum") and reduce.acc_dtype.startswith("float"):
         op += "_f"
     return "TK_R_" + op
@@ -677,4 +670,4 @@ def op_name(reduce: ir.Reduce) -> str:
 
 def identity(reduce: ir.Reduce) -> str:
     """C text of the neutral element."""
-    return c_literal(ir.neutral(reduce_op(reduce), reduce.acc_dtype), reduce.acc_dtype)
+    return c_literal(ir.neutral(reduce.combines, reduce.acc_dtype), reduce.acc_dtype)

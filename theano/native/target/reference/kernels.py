@@ -113,9 +113,7 @@ class _Run:
 
     def _reduced(self, r: ir.Reduce, value: Any) -> np.ndarray:
         value = np.broadcast_to(convert(value, r.acc_dtype) if r.op not in ("all", "any") else np.asarray(value) != 0, self.shape)
-        op = r.op
-        if r.acc_dtype == "bool":
-            op = {"add": "any", "mul": "all"}.get(op, op)
+        op = r.combines
         if op in ("maximum", "minimum") and 0 in self.inner_shape:
             return np.full(self.row_shape, ir.neutral(op, r.acc_dtype), r.acc_dtype)
         wide = r.acc_dtype if op in ("add", "mul") else None
