@@ -594,6 +594,11 @@ class LocalLinker(Linker):
     no_recycling: Sequence[Variable] = ()
     profile: Any = None
 
+    def clone(self, allow_gc: Any = utils.undef) -> Any:
+        new: Any = super().clone(allow_gc)
+        new.fgraph = None
+        return new
+
     def accept(self, fgraph: Any, no_recycling: Any = None, profile: Any = None) -> Any:
         """Associate the linker with a graph.
 
@@ -661,11 +666,6 @@ class PerformLinker(LocalLinker):
 
     def __init__(self, allow_gc: bool | None = None, schedule: Callable | None = None):
         super().__init__(allow_gc=allow_gc, scheduler=schedule)
-
-    def clone(self, allow_gc: Any = utils.undef) -> Linker:
-        new = super().clone(allow_gc)
-        new.fgraph = None  # type: ignore[attr-defined]
-        return new
 
     def make_all(
         self, input_storage: list | None = None, output_storage: list | None = None, storage_map: dict | None = None

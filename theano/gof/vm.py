@@ -474,11 +474,8 @@ class VM_Linker(link.LocalLinker):
         self.updated_vars: dict[Variable, Variable] = {}
 
     def clone(self, allow_gc: Any = utils.undef) -> VM_Linker:
-        new = copy(self)
-        new.fgraph = None
+        new: VM_Linker = super().clone(allow_gc)
         new.updated_vars = {}
-        if allow_gc is not utils.undef:
-            new._allow_gc = allow_gc
         return new
 
     def accept_var_updates(self, updated_vars: dict[Variable, Variable]) -> None:

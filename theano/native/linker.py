@@ -13,6 +13,7 @@ from theano.configparser import config, flag_source
 from theano.gof import engine
 from theano.gof.graph import Apply
 from theano.gof.link import Container, LocalLinker, map_storage, storage_containers, streamline
+from theano.gof.utils import undef
 from theano.gof.vm import VM_Linker
 from theano.gof.watch import WatchingLinker
 from theano.native.fastcall import FastCall, _runtime
@@ -51,11 +52,12 @@ class NativeLinker(LocalLinker):
         self.target = target
         self.key: str | None = None
 
-    def clone(self, allow_gc: bool | None = None, fuse: bool | None = None) -> NativeLinker:
+    def clone(self, allow_gc: Any = undef, fuse: bool | None = None) -> NativeLinker:
         """A linker of the same kind, without graph."""
-        return type(self)(
-            self.allow_gc if allow_gc is None else allow_gc, self.fuse if fuse is None else fuse, self._scheduler, self.target
-        )
+        new: NativeLinker = super().clone(allow_gc)
+        new.key = None
+        new.fuse = self.fuse if fuse is None else fuse
+        return new
 
     def settings(self) -> tuple[Any, ...] | None:
         """What two linkers that make the same programs have in common; None where programs are not kept."""

@@ -24,19 +24,33 @@ void thn_conv_prefer(const ThnConvAlgorithm *a)
 /* ---- zeros */
 
 typedef struct {
-    int nd, item;
-    npy_intp dims[2 + 2 * THN_CONV_DIMS], strides[2 + 2 * THN_CONV_DIMS];
+    int nd;
+    npy_intp item, dims[2 + 2 * THN_CONV_DIMS], strides[2 + 2 * THN_CONV_DIMS];
     char *data;
 } Zeros;
 
+static void clear(const Zeros *z, int dim, char *data)
+{
+    const npy_intp n = z->dims[dim], step = z->strides[dim];
+    const int last = dim == z->nd - 1;
+    if (last && step == z->item) {
+        memset(data, 0, (size_t)(n * step));
+        return;
+    }
+    for (npy_intp i = 0; i < n; i++, data += step) {
+        if (last) {
+            memset(data, 0, (size_t)z->item);
+        } else {
+            clear(z, dim + 1, data);
+        }
+    }
+}
+
 static int clear_some(void *ctx, npy_intp i, npy_intp end)
 {
-    static const double zero = 0;
-    static const npy_intp none[2 * THN_CONV_DIMS];
     const Zeros *z = ctx;
     for (; i < end; i++) {
-        char *plane = z->data + i / z->dims[1] * z->strides[0] + i % z->dims[1] * z->strides[1];
-        thn_copy_strided(z->nd - 2, z->dims + 2, plane, z->strides + 2, (const char *)&zero, none, z->item);
+        clear(z, 2, z->data + i / z->dims[1] * z->strides[0] + i % z->dims[1] * z->strides[1]);
     }
     return 0;
 }

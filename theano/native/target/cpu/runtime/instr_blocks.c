@@ -5,7 +5,6 @@
 #include "lapack.h"
 #include "processor.h"
 #include "row_product.h"
-#include "tables.h"
 #include "target.h"
 #include "threads.h"
 
@@ -16,7 +15,7 @@ typedef struct {
     const ThnCell *x, *y, *w, *out, *alpha;
     npy_intp batch, nx, ny, per_task;
     ThnRowProduct small; /* what a dot product of a small block is done by */
-    const npy_intp *ix, *iy; /* which blocks, (batch, nx) and (batch, ny) */
+    const int64_t *ix, *iy; /* which blocks, (batch, nx) and (batch, ny) */
 } Job;
 
 /* The block of the i-th vector of x and the k-th of y in the n-th of the batch. */
@@ -105,14 +104,17 @@ static int outer_some(void *ctx, npy_intp share, npy_intp end)
 
 /* ---- operands: o, W, h, indices of h, indices of o; or o, x, y, indices of x, indices of y, alpha */
 
-/* Reads indices of blocks, which count from the end where they are negative. */
-static int read_indices(ThnFrame *f, const ThnCell *c, npy_intp blocks, npy_intp *out)
+/* Reads indices of blocks, which count from the end where they are negative; each once, as another thread may write to them. */
+static int read_indices(ThnFrame *f, const ThnCell *c, npy_intp blocks, int64_t *out)
 {
-    int64_t outside;
-    THN_FAIL_IF(f, !thn_within(c, -blocks, blocks, &outside), PyExc_IndexError, "index %lld is out of bounds for %ld blocks",
-                (long long)outside, (long)blocks);
-    for (npy_intp n = 0; n < c->dims[0]; n++, out += c->dims[1]) {
-        thn_offsets(c->typenum, c->data + n * c->strides[0], c->strides[1], c->dims[1], blocks, 1, 1, 0, out);
+    const ThnReadInt get = thn_int_reader(c->typenum);
+    for (npy_intp n = 0; n < c->dims[0]; n++) {
+        for (npy_intp i = 0; i < c->dims[1]; i++) {
+            const int64_t v = get(c->data + n * c->strides[0] + i * c->strides[1]);
+            THN_FAIL_IF(f, v >= blocks || v < -blocks, PyExc_IndexError, "index %lld is out of bounds for %ld blocks", (long long)v,
+                        (long)blocks);
+            *out++ = v < 0 ? v + blocks : v;
+        }
     }
     return 0;
 }
@@ -137,9 +139,9 @@ static int prepare(ThnFrame *f, const ThnInstr *ins, const ThnCell *w, const Thn
                     (long)equal[i].b);
     }
     const npy_intp nx = x->dims[0] * x->dims[1], ny = y->dims[0] * y->dims[1];
-    Job *j = thn_scratch(f, ins, sizeof *j + sizeof(npy_intp) * (size_t)(nx + ny));
+    Job *j = thn_scratch(f, ins, sizeof *j + sizeof(int64_t) * (size_t)(nx + ny));
     THN_NEED(j);
-    npy_intp *indices = (npy_intp *)(j + 1);
+    int64_t *indices = (int64_t *)(j + 1);
     *j = (Job){.x = x, .y = y, .w = w, .out = out, .batch = x->dims[0], .nx = x->dims[1], .ny = y->dims[1], .ix = indices,
                .iy = indices + nx};
     const double each = (double)(w->dims[2] * w->dims[3]) * (double)j->nx;
