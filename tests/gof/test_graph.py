@@ -281,9 +281,18 @@ def test_eval_caches_the_function():
     x = theano.tensor.dscalar("x")
     y = x + 1
     assert y.eval({x: 1.0}) == 2.0
-    (f,) = y._fn_cache.values()
-    assert y.eval({x: 2.0}) == 3.0 and list(y._fn_cache.values()) == [f]
+    (kept,) = y._fn_cache.values()
+    assert y.eval({x: 2.0}) == 3.0 and list(y._fn_cache.values()) == [kept]
     assert not hasattr(pickle.loads(pickle.dumps(y)), "_fn_cache")
+
+
+def test_eval_takes_inputs_in_the_order_given_first():
+    x, y = theano.tensor.dscalars("x", "y")
+    for given in ([x, y], [y, x]):
+        z = x - y
+        assert z.eval(dict.fromkeys(given, 2.0)) == z.eval({x: 3.0, y: 3.0}) == 0.0 and z.eval({y: 1.0, x: 3.0}) == 2.0
+        ((inputs, f),) = z._fn_cache.values()
+        assert list(inputs) == given and [i.variable.name for i in f.maker.inputs] == [v.name for v in given]
 
 
 def test_print_test_value():

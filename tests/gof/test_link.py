@@ -295,10 +295,10 @@ class TestWrap:
         assert float(f(1.0, 2.0)) == -3.0
         assert seen == [(0, add, [3.0]), (1, neg, [-3.0])]
 
-    @pytest.mark.parametrize("linker", ["py", "vm", "cvm", "c|py"])
+    @pytest.mark.parametrize("linker", [*map(gof.engine.linkers.get, ["py", "vm", "cvm", "c|py"]), gof.OpWiseCLinker()])
     def test_copies_of_wrapped_linkers_collect_as_these(self, linker):
         for allow_gc in (True, False):
-            wrapped = WrapLinker([gof.engine.linkers[linker].clone(allow_gc=allow_gc)], lambda *args: None)
+            wrapped = WrapLinker([linker.clone(allow_gc=allow_gc)], lambda *args: None)
             assert wrapped.clone().linkers[0].allow_gc is allow_gc
             assert wrapped.clone(allow_gc=not allow_gc).linkers[0].allow_gc is not allow_gc
 

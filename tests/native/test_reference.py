@@ -8,7 +8,9 @@ import theano.tensor as T
 from tests import kernel_corpus
 from theano.native import instructions as vm
 from theano.native import ir, program
-from theano.native.target import target
+from theano.native.linker import NativeLinker
+from theano.native.target import TARGETS, target
+from theano.native.target.base import REQUIRED
 from theano.native.target.reference.kernels import ReferenceKernel
 from theano.scalar.expression import variable
 
@@ -126,3 +128,53 @@ def test_numbers_are_compared_natively_as_numpy_compares_them():
     for compared in (f(integers, floats), g(integers, floats)):
         np.testing.assert_array_equal(compared[0], [False, True])
         np.testing.assert_array_equal(compared[1], [True, False])
+
+
+class FewInstructions(type(target("reference"))):
+    """No instruction but those that every target has."""
+
+    name = "few"
+
+    def has(self, op):
+        return op.name in REQUIRED
+
+
+@pytest.fixture
+def few(monkeypatch):
+    monkeypatch.setitem(TARGETS, "few", f"{__name__}:FewInstructions")
+    return theano.Mode(NativeLinker(target="few"), "fast_run")
+
+
+def test_what_every_target_has_is_enough(few):
+    x, k, c = T.dmatrix("x"), T.lvector("k"), T.dscalar("c")
+    checked = T.opt.assert_op(T.exp(x).sum(axis=1), T.gt(x.sum(), 0))
+    outputs = [
+        T.exp(x).sum(), T.dot(x, x.T).reshape((4,)), x[1:, ::-1], x[k], theano.ifelse.ifelse(c, x, x * 2), T.nnet.softmax(x),
+        theano.ifelse.ifelse(c, T.exp(x).sum(axis=0), T.dot(x, x.T)[0]), T.exp(x) - checked.dimshuffle(0, "x"), x.var(axis=1),
+        theano.scan(lambda a, b: a + b, sequences=x, outputs_info=x[0] * 0)[0], T.sort(x), T.scalar_from_tensor(x.max()),
+    ]  # fmt: skip
+    ours, native = theano.function([x, k, c], outputs, mode=few), theano.function([x, k, c], outputs)
+    assert {i.op.name for i in ours.fn.instrs} <= REQUIRED
+    for condition in (0.0, 1.0):
+        args = np.arange(6.0).reshape(2, 3), [1, 0, 1], condition
+        for given, wanted in zip(ours(*args), native(*args), strict=True):
+            np.testing.assert_allclose(given, wanted)
+
+
+WRITES = [lambda s, k: T.inc_subtensor(s[k], 1), lambda s, k: T.set_subtensor(s[k[0]], 5.0), lambda s, k: T.exp(s) + k[0]]
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_what_every_target_has_puts_state_back(few, write):
+    state, streams = theano.shared(np.zeros((2, 3))), T.shared_randomstreams.RandomStreams(1)
+    k, x = T.lvector("k"), T.dmatrix("x")
+    drawn = streams.normal((2,))
+    f = theano.function([k, x], drawn + T.dot(x, x)[0, 0], updates=[(state, write(state, k))], mode=few)
+    assert {i.op.name for i in f.fn.instrs} <= REQUIRED
+    with pytest.raises(ValueError):
+        f([0, 1], np.ones((2, 3)))
+    assert not state.get_value().any()
+    first = f([0, 1], np.zeros((2, 2)))
+    assert state.get_value().any()
+    again = theano.function([], T.shared_randomstreams.RandomStreams(1).normal((2,)))
+    np.testing.assert_array_equal(first, again())

@@ -254,6 +254,22 @@ def test_extrema_of_complex_numbers(value, data):
         all_native([x], tt.max(x))(value[:0])
 
 
+@pytest.mark.parametrize("axes", [(1, 0), (2, 0), (2, 1, 0), (1, 2, 0), (0,)])
+def test_places_of_extrema_over_axes_in_any_order(axes):
+    value = np.random.RandomState(3).permutation(24).reshape(2, 3, 4).astype("float64")
+    value = value[:, :, 0] if axes == (1, 0) else value
+    x = symbol(value)
+    counted = tuple(range(value.ndim)) if len(axes) == value.ndim else axes
+    rows = np.moveaxis(value, counted, range(-len(counted), 0)).reshape(*np.delete(value.shape, counted).astype(int), -1)
+    where = rows.argmax(-1)
+    for mode in (None, "FAST_COMPILE", theano.Mode("reference", "fast_run")):
+        f = theano.function([x], [tt.Argmax(axes)(x), *tt.MaxAndArgmax(axes)(x)], mode=mode)
+        alone, largest, beside = f(value)
+        assert_array_equal(alone, where)
+        assert_array_equal(beside, where)
+        assert_array_equal(largest, value.max(axis=axes))
+
+
 @SETTINGS
 @given(strided(least=1), st.data())
 def test_rows_by_one_index(value, data):

@@ -493,11 +493,12 @@ class Variable(Node):
             if not isinstance(key, Variable):
                 raise TypeError(f"eval of {self} takes a dictionary from variables to values; {key!r} is no variable.")
         cache = self.__dict__.setdefault("_fn_cache", {})
-        inputs = tuple(sorted(inputs_to_values, key=id))
-        fn = cache.get(inputs)
-        if fn is None:
-            fn = cache[inputs] = hooks.compile_function(inputs, self)
-        return fn(*[inputs_to_values[param] for param in inputs])
+        which = frozenset(inputs_to_values)
+        if which not in cache:
+            # In the order given: the same program in every process.
+            cache[which] = tuple(inputs_to_values), hooks.compile_function(tuple(inputs_to_values), self)
+        inputs, fn = cache[which]
+        return fn(*[inputs_to_values[variable] for variable in inputs])
 
     @classmethod
     def append_construction_observer(cls, observer: Callable) -> None:

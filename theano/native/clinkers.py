@@ -53,11 +53,6 @@ class OpWiseCLinker(NativeLinker):
         self.fallback_on_perform = fallback_on_perform
         self.nice_errors = nice_errors
 
-    def clone(self, allow_gc: bool | None = None) -> OpWiseCLinker:
-        """Return a linker of the same kind, without graph."""
-        allow_gc = self.allow_gc if allow_gc is None else allow_gc
-        return type(self)(self.fallback_on_perform, allow_gc, self.nice_errors, self._scheduler)
-
 
 def _check_equal(x: Any, y: Any) -> None:
     # What DualLinker does by default with the storage of an output.

@@ -26,7 +26,7 @@ def _emit_single(builder: ProgramBuilder, node: Apply, space: Variable, reduced:
 
 
 def reduced_axes(node: Apply) -> tuple[int, ...]:
-    """Axes that a `CAReduce` node reduces, in increasing order."""
+    """Axes that a `CAReduce` node reduces; see `CAReduce.reduced_axes`."""
     return node.op.reduced_axes(node.inputs[0].type.ndim)
 
 

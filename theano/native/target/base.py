@@ -14,6 +14,13 @@ from theano.native import ir
 from theano.scalar.expression import functions, variable, walk
 from theano.scalar.op import is_expression
 
+REQUIRED = frozenset(
+    ("kernel", "thunk", "call", "view", "copy", "deepcopy", "subtensor", "inc_subtensor", "assert_op", "jump", "jump_if_false",
+     "guard", "keep_state", "restore_state")
+)  # fmt: skip
+"""Instructions that every target has: nodes without one of their own run by ``thunk``, and no node asks for those that hand over
+results, take branches and put back what a failed call has written."""
+
 
 class Limits(Record):
     """How much one kernel may be.
@@ -67,7 +74,7 @@ class Target(ABC):
 
     @abstractmethod
     def has(self, op: Any) -> bool:
-        """Whether it has an instruction: ``kernel``, ``thunk``, jumps; what is lowered to others runs by the node's `perform`."""
+        """Whether it has an instruction: one of `REQUIRED`, or a node that is lowered to it runs by its `perform`."""
 
     @abstractmethod
     def load_kernels(self, kernels: Sequence[ir.Kernel]) -> list[Any]:
