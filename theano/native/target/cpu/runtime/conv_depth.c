@@ -45,6 +45,7 @@ typedef struct {
     npy_intp above, height;   /* padding of the plane that is read, and its rows */
     npy_intp in_row, out_row; /* bytes from row to row; for gradients of filters those of top are `out` */
     const char *zeros;        /* a row that is read above and below */
+    int near;                 /* what vectors of all taps read beside a row is of the row before it or the next one */
 } Row;
 
 /* For rows first .. last - 1 of a plane: makes those of `other` with the weights `numbers`, or reads them, and adds to the vectors
@@ -321,6 +322,8 @@ static void describe(Job *j, const ThnConv *c)
     j->row.above = j->low[0];
     j->row.in_row = from[3];
     j->row.out_row = to[3];
+    const npy_intp most = j->k->lanes - 1, beside = j->out_length[1] + j->taps - 1 - j->low[1] - j->in_length[1] + most;
+    j->row.near = from[3] >= thn_most(j->low[1], beside) * c->item && to[3] >= most * c->item;
     j->parts = 1;
     j->part = j->out_length[0];
 }

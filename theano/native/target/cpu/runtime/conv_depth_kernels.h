@@ -7,6 +7,9 @@
 typedef T NAME(Vector) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
 typedef BITS NAME(Index) __attribute__((vector_size(LANES * sizeof(T))));
 typedef T NAME(HalfVector) __attribute__((vector_size(LANES * sizeof(T) / 2), aligned(sizeof(T)), may_alias));
+/* The same by a plain load. */
+#define LOAD_CUT(p, mask) ((V)(*(const NAME(Bits) *)(p) & *(const NAME(Bits) *)(mask)))
+typedef BITS NAME(Bits) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
 #define V NAME(Vector)
 #define Half NAME(HalfVector)
 #if ITEM == 8
@@ -254,39 +257,61 @@ INLINE void NAME(narrow)(int taps, const Row *s, const char *plane, char *to_, c
     }
 }
 
+typedef struct {
+    const T *row, *top;
+    V t[3];                     /* the rows of top of which the last taps read this row, the one before it, ... */
+    V sums[9];
+} NAME(NarrowDots);
+
+/* Rows y to end - 1; `inside`: all that plain loads read there is of the planes, and every tap reads a row of top. */
+INLINE void NAME(narrow_rows)(int inside, const Row *s, const Edge *edge, npy_intp first, npy_intp last, npy_intp y, npy_intp end,
+                              NAME(NarrowDots) *d)
+{
+    const int taps = 3;
+    for (; y < end; y++) {
+        EACH(k, taps - 1) d->t[taps - 1 - k] = d->t[taps - 2 - k];
+        d->t[0] = (V){0};
+        __builtin_prefetch((const char *)d->row + AHEAD);
+        __builtin_prefetch((const char *)d->top + AHEAD);
+        if (inside || y < last) {
+            d->t[0] = inside ? LOAD_CUT(d->top, edge->masks[TOP_MASK]) : LOAD_IF(d->top, edge->masks[TOP_MASK]);
+            d->top = (const T *)((const char *)d->top + s->out_row);
+        }
+        if (inside || (size_t)(y - s->above) < (size_t)s->height) {
+            V v[3];
+            EACH(kx, taps) v[kx] = inside ? LOAD_CUT(d->row + kx, edge->masks[kx]) : LOAD_IF(d->row + kx, edge->masks[kx]);
+            EACH(ky, taps) {
+                if (inside || (y - ky >= first && y - ky < last)) { /* zeros that are no row of top do not meet what is no number */
+                    EACH(kx, taps) d->sums[ky * taps + kx] += d->t[ky] * v[kx];
+                }
+            }
+        }
+        d->row = (const T *)((const char *)d->row + s->in_row);
+    }
+}
+
 TARGET static void NAME(narrow_dots_3)(const Row *s, const char *plane, char *other, void *sums_, npy_intp first, npy_intp last)
 {
     const int taps = 3;
-    V *all = sums_, sums[9];
-    EACH(k, taps * taps) sums[k] = all[k];
+    V *all = sums_;
+    NAME(NarrowDots) d;
+    EACH(k, taps * taps) d.sums[k] = all[k];
+    const npy_intp begin = first + taps - 1 > s->above + 1 ? first + taps - 1 : s->above + 1;
+    const npy_intp end = last - 1 < s->above + s->height - 1 ? last - 1 : s->above + s->height - 1;
     for (npy_intp i = 0; i < s->before + s->after; i++) {
         const Edge *edge = &s->edges[i];
-        const T *row = (const T *)(plane + (first - s->above) * s->in_row) + edge->x - s->low;
-        const T *top = (const T *)(other + first * s->out_row) + edge->x;
-        /* The rows of top of which the last taps read this row, the one before it, ... */
-        V t[3] = {{0}};
-        for (npy_intp y = first, r = first - s->above; y < last + taps - 1; y++, r++) {
-            EACH(k, taps - 1) t[taps - 1 - k] = t[taps - 2 - k];
-            t[0] = (V){0};
-            __builtin_prefetch((const char *)row + AHEAD);
-            __builtin_prefetch((const char *)top + AHEAD);
-            if (y < last) {
-                t[0] = LOAD_IF(top, edge->masks[TOP_MASK]);
-                top = (const T *)((const char *)top + s->out_row);
-            }
-            if ((size_t)r < (size_t)s->height) {
-                V v[3];
-                EACH(kx, taps) v[kx] = LOAD_IF(row + kx, edge->masks[kx]);
-                EACH(ky, taps) {
-                    if (y - ky >= first && y - ky < last) { /* zeros that are no row of top do not meet what is no number */
-                        EACH(kx, taps) sums[ky * taps + kx] += t[ky] * v[kx];
-                    }
-                }
-            }
-            row = (const T *)((const char *)row + s->in_row);
+        d.row = (const T *)(plane + (first - s->above) * s->in_row) + edge->x - s->low;
+        d.top = (const T *)(other + first * s->out_row) + edge->x;
+        EACH(k, taps) d.t[k] = (V){0};
+        npy_intp y = first;
+        if (s->near && begin < end) {
+            NAME(narrow_rows)(0, s, edge, first, last, y, begin, &d);
+            NAME(narrow_rows)(1, s, edge, first, last, begin, end, &d);
+            y = end;
         }
+        NAME(narrow_rows)(0, s, edge, first, last, y, last + taps - 1, &d);
     }
-    EACH(k, taps * taps) all[k] = sums[k];
+    EACH(k, taps * taps) all[k] = d.sums[k];
 }
 
 /* Adds vectors of partial sums up, and clears them. */
