@@ -326,7 +326,8 @@ def _static(*items: Item) -> bool:
 def clip(g: Graph) -> None:
     x = g.pick("fi")
     low, high = g.rng.choice([("-1", "1"), ("0", "2"), ("-3", "3")] + ([("-0.5", "0.5")] if x.kind == "f" else []))
-    g.apply(f"T.clip({x.name}, {low}, {high})", f"np.clip({x.name}, {low}, {high})", dtype=x.dtype, copies=True)
+    dtype = "float32" if x.dtype == "float16" and low == "-0.5" else x.dtype  # that of a Python float, at least
+    g.apply(f"T.clip({x.name}, {low}, {high})", f"np.clip({x.name}, {low}, {high}).astype('{dtype}')", dtype=dtype, copies=True)
 
 
 @rule(1.5)
