@@ -4,11 +4,11 @@
 
 /* A vector of p[i] where integers at `mask` are negative, else 0; nothing else is read. */
 #define LOAD_IF(p, mask) ((V)MASKLOAD((p), _mm256_loadu_si256((const __m256i_u *)(mask))))
+/* The same by a plain load: all of the vector is read. */
+#define LOAD_CUT(p, mask) ((V)(*(const NAME(Bits) *)(p) & *(const NAME(Bits) *)(mask)))
 typedef T NAME(Vector) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
 typedef BITS NAME(Index) __attribute__((vector_size(LANES * sizeof(T))));
 typedef T NAME(HalfVector) __attribute__((vector_size(LANES * sizeof(T) / 2), aligned(sizeof(T)), may_alias));
-/* The same by a plain load. */
-#define LOAD_CUT(p, mask) ((V)(*(const NAME(Bits) *)(p) & *(const NAME(Bits) *)(mask)))
 typedef BITS NAME(Bits) __attribute__((vector_size(LANES * sizeof(T)), aligned(sizeof(T)), may_alias));
 #define V NAME(Vector)
 #define Half NAME(HalfVector)
