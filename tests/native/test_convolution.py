@@ -280,6 +280,14 @@ class TestDefinition:
             (conv.top if direction == "inputs" else conv.images)[1, 2, row % 3 if direction == "inputs" else row, 2] = np.nan
             assert np.array_equal(np.isnan(conv.run(direction, dtype)), np.isnan(conv.expected(direction)))
 
+    @pytest.mark.parametrize("layout", ["C", "cropped", "reversed outer"])
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    def test_narrow_planes_are_not_mixed_with_what_lies_beside_them(self, direction, dtype, layout):
+        runtime.conv_prefer("depth")
+        for height, width, pad in ((9, 14, 1), (9, 14, 0), (7, 7, 1), (3, 14, 1), (6, 12, 5), (12, 5, 9)):
+            conv = Conv((height, width), (3, 3), batch=2, channels=3, filters=3, groups=3, padding=(pad,) * 4)
+            conv.check(direction, dtype, LAYOUTS[layout])
+
 
 class TestErrors:
     def test_channels_must_match(self):
