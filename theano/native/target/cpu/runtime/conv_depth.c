@@ -25,8 +25,9 @@
 #define NEAR 131072
 /* Filters whose gradients are made together of one image: no plane is read again, and the sums stay near. */
 #define ALONE 16
-/* Bytes by which narrow planes are fetched before they are read. */
+/* Bytes by which narrow planes are fetched before they are read, and of how many images. */
 #define AHEAD 2048
+#define IN_CACHE ((npy_intp)16 << 20)
 #define MOST_LENGTH ((npy_intp)1 << 28)
 
 /* Positions from x on for which something is to be left out: what the loads may read, all bits of it or none. */
@@ -45,7 +46,6 @@ typedef struct {
     npy_intp above, height;   /* padding of the plane that is read, and its rows */
     npy_intp in_row, out_row; /* bytes from row to row; for gradients of filters those of top are `out` */
     const char *zeros;        /* a row that is read above and below */
-    int near;                 /* what vectors of all taps read beside a row is of the row before it or the next one */
 } Row;
 
 /* For rows first .. last - 1 of a plane: makes those of `other` with the weights `numbers`, or reads them, and adds to the vectors
@@ -62,7 +62,7 @@ typedef struct {
 typedef struct {
     int lanes;
     Loops of[2];              /* 3 taps, 5 */
-    Loop narrow_dots;         /* of 3 taps */
+    Loop narrow_dots[3];      /* of 3 taps: by masked loads, by plain ones, and of planes that are far */
     void (*gather_sums)(int taps, void *partial, double *sums);
 } Kernels;
 
@@ -88,12 +88,18 @@ static const Kernels *kernels(int typenum)
     return NULL;
 }
 
+/* Planes that begin between two places. */
+typedef struct {
+    const char *first, *last;
+} Planes;
+
 typedef struct {
     const ThnConv *c;
     const Kernels *k;
     const Loops *loops;
     int taps, stride, spread;
     int rows;                      /* made at a time */
+    npy_intp vectors, most;        /* of a row; rows of which partial sums are made */
     /* Planes read and made; for gradients of filters those of images and top. */
     const char *in;
     char *out;
@@ -101,6 +107,8 @@ typedef struct {
     npy_intp in_length[2], out_length[2], low[2];
     npy_intp in_strides[2], out_strides[2]; /* image, channel or filter */
     npy_intp parts, part;          /* of a plane; rows in each */
+    Planes plain[2];               /* of images and of top: those of which plain loads can be made */
+    int far;                       /* planes are to be fetched before they are read */
     int narrow;                    /* each row is few vectors, all of which are edges */
     Row row;
 } Job;
@@ -175,7 +183,7 @@ static int cut_row(Job *j)
         describe_edge(j, &s->edges[i], x);
     }
     /* Whole vectors may be written over what the next row begins with. */
-    j->narrow = !j->spread && j->stride == 1 && s->first == s->end && s->before + s->after <= MOST_NARROW &&
+    j->narrow = !j->spread && j->stride == 1 && count > 0 && s->first == s->end && s->before + s->after <= MOST_NARROW &&
                 (overlap ? count >= lanes || s->out_row == count * j->c->item : j->taps == 3);
     return 0;
 }
@@ -246,6 +254,23 @@ typedef struct {
 
 #define VECTOR_BYTES 32
 
+/* Of an array of `planes` an image those before and behind each row of which so many more elements are of the array. */
+static Planes plain_planes(const ThnConv *c, const char *array, npy_intp planes, const npy_intp strides[2], npy_intp before,
+                           npy_intp behind)
+{
+    const npy_intp steps[] = {(c->batch - 1) * strides[0], (planes - 1) * strides[1]};
+    const char *first = array, *last = array;
+    for (int i = 0; i < 2; i++) {
+        *(steps[i] < 0 ? &first : &last) += steps[i];
+    }
+    return (Planes){first + thn_most(before, 0) * c->item, last - thn_most(behind, 0) * c->item};
+}
+
+static inline int is_plain(const Planes *p, const char *plane)
+{
+    return plane >= p->first && plane <= p->last;
+}
+
 static void added(const Job *j, Filter *s, npy_intp vectors)
 {
     s->added += vectors;
@@ -257,10 +282,10 @@ static void added(const Job *j, Filter *s, npy_intp vectors)
 
 static void add_plane(const Job *j, const char *from, char *with, Filter *s)
 {
-    const npy_intp lanes = j->k->lanes, each = (j->out_length[1] + lanes - 1) / lanes, rows = j->rows;
-    const npy_intp most = thn_most(PARTIAL / each / rows, 1) * rows, all = j->out_length[0];
-    if (j->narrow && all <= most) {
-        j->k->narrow_dots(&j->row, from, with, s->partial, 0, all);
+    const npy_intp each = j->vectors, most = j->most, rows = j->rows, all = j->out_length[0];
+    if (j->narrow && all <= most && all >= 2) {
+        const int plain = is_plain(&j->plain[0], from) && is_plain(&j->plain[1], with);
+        j->k->narrow_dots[plain ? 1 + j->far : 0](&j->row, from, with, s->partial, 0, all);
         added(j, s, all * each);
         return;
     }
@@ -289,8 +314,9 @@ static int filters_some(void *ctx, npy_intp first, npy_intp end)
     }
     for (npy_intp image = 0; image < c->batch; image++) {
         for (npy_intp i = 0; i < count; i++) {
-            add_plane(j, j->in + image * j->in_strides[0] + (first + i) / c->filters * j->in_strides[1],
-                      j->out + image * j->out_strides[0] + (first + i) * j->out_strides[1], &all[i]);
+            const npy_intp f = first + i, g = c->filters == 1 ? f : f / c->filters;
+            add_plane(j, j->in + image * j->in_strides[0] + g * j->in_strides[1],
+                      j->out + image * j->out_strides[0] + f * j->out_strides[1], &all[i]);
         }
     }
     for (npy_intp i = 0; i < count; i++) {
@@ -322,8 +348,8 @@ static void describe(Job *j, const ThnConv *c)
     j->row.above = j->low[0];
     j->row.in_row = from[3];
     j->row.out_row = to[3];
-    const npy_intp most = j->k->lanes - 1, beside = j->out_length[1] + j->taps - 1 - j->low[1] - j->in_length[1] + most;
-    j->row.near = from[3] >= thn_most(j->low[1], beside) * c->item && to[3] >= most * c->item;
+    j->vectors = (j->out_length[1] + j->k->lanes - 1) / j->k->lanes;
+    j->most = thn_most(PARTIAL / thn_most(j->vectors, 1) / j->rows, 1) * j->rows;
     j->parts = 1;
     j->part = j->out_length[0];
 }
@@ -342,6 +368,12 @@ static int depth_execute(const ThnConv *c, double cost)
     const npy_intp filters = c->groups * c->filters;
     if (c->direction == THN_CONV_WEIGHTS) {
         const npy_intp plane = j.in_length[0] * j.row.in_row + j.out_length[0] * j.row.out_row;
+        if (j.narrow) {
+            const npy_intp end = j.row.edges[j.row.before + j.row.after - 1].x + j.k->lanes, low = j.low[1];
+            j.plain[0] = plain_planes(c, j.in, c->groups, j.in_strides, low, end + j.taps - 1 - low - j.in_length[1]);
+            j.plain[1] = plain_planes(c, j.out, filters, j.out_strides, 0, end - j.out_length[1]);
+            j.far = c->batch * filters * plane > IN_CACHE;
+        }
         const npy_intp near = c->batch == 1 ? ALONE : NEAR / thn_most(plane, 1);
         const npy_intp together = thn_least(near, filters / thn_most(1, thn_worth(cost, filters)));
         return thn_parallel_ranges(filters, thn_most(1, together), filters_some, &j);

@@ -263,53 +263,50 @@ typedef struct {
     V sums[9];
 } NAME(NarrowDots);
 
-/* Rows y to end - 1; `inside`: all that plain loads read there is of the planes, and every tap reads a row of top. */
-INLINE void NAME(narrow_rows)(int inside, const Row *s, const Edge *edge, npy_intp first, npy_intp last, npy_intp y, npy_intp end,
-                              NAME(NarrowDots) *d)
+/* Row y, which taps lo to hi of rows of top read, the first of them its own. */
+INLINE void NAME(narrow_row)(int lo, int hi, int plain, int far, const Row *s, const Edge *edge, npy_intp y, NAME(NarrowDots) *d)
 {
     const int taps = 3;
-    for (; y < end; y++) {
-        EACH(k, taps - 1) d->t[taps - 1 - k] = d->t[taps - 2 - k];
-        d->t[0] = (V){0};
+    __asm__("" : "+r"(edge)); /* masks do not take registers */
+    EACH(k, taps - 1) d->t[taps - 1 - k] = d->t[taps - 2 - k];
+    if (far) {
         __builtin_prefetch((const char *)d->row + AHEAD);
         __builtin_prefetch((const char *)d->top + AHEAD);
-        if (inside || y < last) {
-            d->t[0] = inside ? LOAD_CUT(d->top, edge->masks[TOP_MASK]) : LOAD_IF(d->top, edge->masks[TOP_MASK]);
-            d->top = (const T *)((const char *)d->top + s->out_row);
-        }
-        if (inside || (size_t)(y - s->above) < (size_t)s->height) {
-            V v[3];
-            EACH(kx, taps) v[kx] = inside ? LOAD_CUT(d->row + kx, edge->masks[kx]) : LOAD_IF(d->row + kx, edge->masks[kx]);
-            EACH(ky, taps) {
-                if (inside || (y - ky >= first && y - ky < last)) { /* zeros that are no row of top do not meet what is no number */
-                    EACH(kx, taps) d->sums[ky * taps + kx] += d->t[ky] * v[kx];
-                }
+    }
+    if (lo == 0) {
+        d->t[0] = plain ? LOAD_CUT(d->top, edge->masks[TOP_MASK]) : LOAD_IF(d->top, edge->masks[TOP_MASK]);
+        d->top = (const T *)((const char *)d->top + s->out_row);
+    }
+    if ((size_t)(y - s->above) < (size_t)s->height) {
+        V v[3];
+        EACH(kx, taps) v[kx] = plain ? LOAD_CUT(d->row + kx, edge->masks[kx]) : LOAD_IF(d->row + kx, edge->masks[kx]);
+        EACH(ky, taps) {
+            if (ky >= lo && ky <= hi) {
+                EACH(kx, taps) d->sums[ky * taps + kx] += d->t[ky] * v[kx];
             }
         }
-        d->row = (const T *)((const char *)d->row + s->in_row);
     }
+    d->row = (const T *)((const char *)d->row + s->in_row);
 }
 
-TARGET static void NAME(narrow_dots_3)(const Row *s, const char *plane, char *other, void *sums_, npy_intp first, npy_intp last)
+/* Of all rows, at least two; `plain`: plain loads may be made. Zeros instead of rows of top would not do: they would meet what is no
+ * number. */
+INLINE void NAME(narrow_dots)(int plain, int far, const Row *s, const char *plane, const char *other, void *sums_, npy_intp first,
+                              npy_intp last)
 {
     const int taps = 3;
     V *all = sums_;
     NAME(NarrowDots) d;
     EACH(k, taps * taps) d.sums[k] = all[k];
-    const npy_intp begin = first + taps - 1 > s->above + 1 ? first + taps - 1 : s->above + 1;
-    const npy_intp end = last - 1 < s->above + s->height - 1 ? last - 1 : s->above + s->height - 1;
     for (npy_intp i = 0; i < s->before + s->after; i++) {
         const Edge *edge = &s->edges[i];
-        d.row = (const T *)(plane + (first - s->above) * s->in_row) + edge->x - s->low;
-        d.top = (const T *)(other + first * s->out_row) + edge->x;
-        EACH(k, taps) d.t[k] = (V){0};
-        npy_intp y = first;
-        if (s->near && begin < end) {
-            NAME(narrow_rows)(0, s, edge, first, last, y, begin, &d);
-            NAME(narrow_rows)(1, s, edge, first, last, begin, end, &d);
-            y = end;
-        }
-        NAME(narrow_rows)(0, s, edge, first, last, y, last + taps - 1, &d);
+        d.row = (const T *)(plane - s->above * s->in_row) + edge->x - s->low;
+        d.top = (const T *)other + edge->x;
+        NAME(narrow_row)(0, 0, plain, far, s, edge, first, &d);
+        NAME(narrow_row)(0, 1, plain, far, s, edge, first + 1, &d);
+        for (npy_intp y = first + 2; y < last; y++) NAME(narrow_row)(0, 2, plain, far, s, edge, y, &d);
+        NAME(narrow_row)(1, 2, plain, far, s, edge, last, &d);
+        NAME(narrow_row)(2, 2, plain, far, s, edge, last + 1, &d);
     }
     EACH(k, taps * taps) all[k] = d.sums[k];
 }
@@ -346,6 +343,9 @@ TARGET static void NAME(gather_sums)(int taps, void *partial, double *sums)
     LOOP(narrow_##taps, narrow, taps)
 LOOPS_OF(3, 3)
 LOOPS_OF(5, 1)
+LOOP(narrow_dots_cut, narrow_dots, 0, 0)
+LOOP(narrow_dots_near, narrow_dots, 1, 0)
+LOOP(narrow_dots_far, narrow_dots, 1, 1)
 
 #define TABLE_OF(taps)                                                                                                     \
     {{{NAME(strips_##taps##_1_4), NAME(strips_##taps##_1_1)}, {NAME(strips_##taps##_2_2), NAME(strips_##taps##_2_1)}},     \
@@ -354,7 +354,7 @@ LOOPS_OF(5, 1)
       {NAME(dots_##taps##_2_1), NAME(dots_##taps##_2_2)}},                                                                 \
      NAME(narrow_##taps)}
 
-static const Kernels NAME(kernels) = {LANES, {TABLE_OF(3), TABLE_OF(5)}, NAME(narrow_dots_3), NAME(gather_sums)};
+static const Kernels NAME(kernels) = {LANES, {TABLE_OF(3), TABLE_OF(5)}, {NAME(narrow_dots_cut), NAME(narrow_dots_near), NAME(narrow_dots_far)}, NAME(gather_sums)};
 
 #undef FIRST_HALVES
 #undef LAST_HALVES

@@ -72,7 +72,9 @@ static void pack(void *ctx, long panel)
         }
         return;
     }
-    memset(to, 0, (size_t)(ROWS * c->filters * item));
+    if (n < ROWS) {
+        memset(to, 0, (size_t)(ROWS * c->filters * item));
+    }
     for (npy_intp i = 0; i < n; i++) {
         const npy_intp channel = (row + i) / j->taps, tap = (row + i) % j->taps;
         const char *w = c->at.filters + channel * s[1] + tap / c->kernel[2] * s[3] + tap % c->kernel[2] * s[4];

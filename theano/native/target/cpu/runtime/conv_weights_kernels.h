@@ -45,35 +45,26 @@ static const NAME(Tile) NAME(tiles)[2][3] = {
 TARGET static void NAME(pack_top)(T *to, npy_intp n, npy_intp width, npy_intp filters, const char *from, npy_intp step)
 {
     for (npy_intp f = 0; f < width; f += LANES, to += LANES) {
-        if (f + LANES <= filters) {
-            const T *r[LANES];
-            npy_intp k = 0;
-            for (int i = 0; i < LANES; i++) {
-                r[i] = (const T *)(from + (f + i) * step);
-            }
-            for (; k + LANES <= n; k += LANES) {
-                V x[LANES], y[LANES];
-                _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) x[i] = *(const VU *)(r[i] + k);
-                _Pragma("GCC unroll 16") for (int length = LANES; length > 1; length /= 2) {
-                    _Pragma("GCC unroll 16") for (int i = 0; i < LANES / 2; i++) {
-                        y[2 * i] = THN_SHUFFLE(x[i], x[i + LANES / 2], NAME(orders)[0]);
-                        y[2 * i + 1] = THN_SHUFFLE(x[i], x[i + LANES / 2], NAME(orders)[1]);
-                    }
-                    _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) x[i] = y[i];
-                }
-                _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) *(VU *)(to + (k + i) * width) = x[i];
-            }
-            for (; k < n; k++) {
-                T *at = to + k * width;
-                _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) at[i] = r[i][k];
-            }
-            continue;
+        const T *r[LANES];
+        npy_intp k = 0;
+        for (int i = 0; i < LANES; i++) {
+            r[i] = f + i < filters ? (const T *)(from + (f + i) * step) : NULL;
         }
-        for (npy_intp i = 0; i < LANES; i++) {
-            const T *r = (const T *)(from + (f + i) * step);
-            for (npy_intp k = 0; k < n; k++) {
-                to[k * width + i] = f + i < filters ? r[k] : 0;
+        for (; k + LANES <= n; k += LANES) {
+            V x[LANES], y[LANES];
+            _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) x[i] = r[i] ? *(const VU *)(r[i] + k) : (V){0};
+            _Pragma("GCC unroll 16") for (int length = LANES; length > 1; length /= 2) {
+                _Pragma("GCC unroll 16") for (int i = 0; i < LANES / 2; i++) {
+                    y[2 * i] = THN_SHUFFLE(x[i], x[i + LANES / 2], NAME(orders)[0]);
+                    y[2 * i + 1] = THN_SHUFFLE(x[i], x[i + LANES / 2], NAME(orders)[1]);
+                }
+                _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) x[i] = y[i];
             }
+            _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) *(VU *)(to + (k + i) * width) = x[i];
+        }
+        for (; k < n; k++) {
+            T *at = to + k * width;
+            _Pragma("GCC unroll 16") for (int i = 0; i < LANES; i++) at[i] = r[i] ? r[i][k] : 0;
         }
     }
 }
