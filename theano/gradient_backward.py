@@ -19,6 +19,7 @@ from theano.gradient_types import DisconnectedType, disconnected_type
 
 _CONTINUOUS = frozenset(("float16", "float32", "float64", "complex64", "complex128"))
 _FLOATS = frozenset(("float16", "float32", "float64"))
+_WITHOUT_VALUE = (DisconnectedType, NullType)
 _DISCRETE = frozenset(("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"))
 
 
@@ -88,7 +89,7 @@ def initial_gradients(cost: Any, known_grads: Mapping[Variable, Any] | None) -> 
     for var, gradient in known.items():
         if not isinstance(gradient, Variable):
             raise TypeError(f"output grads must be theano variables. Ambiguous whether {type(gradient)} should be made into one.")
-        if not isinstance(gradient.type, NullType | DisconnectedType) and _dtype(gradient) not in _CONTINUOUS:
+        if not isinstance(gradient.type, _WITHOUT_VALUE) and _dtype(gradient) not in _CONTINUOUS:
             raise TypeError(
                 "Gradients must always be NullType, DisconnectedType, or continuous, but grad was given a "
                 f"known_grad of type {gradient.type}"
@@ -188,7 +189,7 @@ class Backward:
             if var in gradients:
                 stack.pop()
                 continue
-            uses = clients.get(var, ())
+            uses = clients.get(var, {})
             missing = [output for node in uses if node not in terms for output in node.outputs if output not in gradients]
             if missing:
                 stack.extend(missing)
@@ -199,17 +200,18 @@ class Backward:
 
     def _sum_of_terms(self, var: Variable, uses: Any) -> Any:
         total: Any = None
-        for node in uses:
-            if node not in self.terms:
-                self.terms[node] = self._terms_of(node)
-            for position in uses[node]:
-                term = self.terms[node][position]
+        for node, positions in uses.items():
+            terms = self.terms.get(node)
+            if terms is None:
+                terms = self.terms[node] = self._terms_of(node)
+            for position in positions:
+                term = terms[position]
                 kind = term.type
                 if isinstance(kind, NullType):
                     return term
                 if isinstance(kind, DisconnectedType):
                     continue
-                ndim = getattr(var, "ndim", None)
+                ndim = None if kind is var.type else getattr(var, "ndim", None)
                 if ndim is not None and getattr(term, "ndim", ndim) != ndim:
                     raise ValueError(f"{node.op}.grad returned a term with {term.ndim} dimensions, but {ndim} are required.")
                 total = term if total is None else total + term
@@ -224,18 +226,19 @@ class Backward:
         inputs, outputs = node.inputs, node.outputs
         output_grads = [self.gradients[output] for output in outputs]
         pattern = self.patterns[node]
-        live = [not isinstance(g.type, DisconnectedType) for g in output_grads]
-        null = [isinstance(g.type, NullType) for g in output_grads]
-        discrete = [_dtype(output) in _DISCRETE for output in outputs]
-
         count = range(len(inputs))
-        if pattern is None and live == [True] and null == [False] and discrete == [False]:
+        one = outputs[0] if pattern is None and len(outputs) == 1 else None
+        if one is not None and not isinstance(output_grads[0].type, _WITHOUT_VALUE) and _dtype(one) not in _DISCRETE:
+            # Most nodes have one output, which all inputs matter to, and of which there is a gradient.
             wanted = [inp in self.clients for inp in inputs] if _takes_wanted(node.op) else None
             raw = self._call_grad(node, output_grads, wanted)
             return [
                 _check_term(node, i, raw[i], True, False, False) if wanted is None or wanted[i] else disconnected_type()
                 for i in count
             ]
+        live = [not isinstance(g.type, DisconnectedType) for g in output_grads]
+        null = [isinstance(g.type, NullType) for g in output_grads]
+        discrete = [_dtype(output) in _DISCRETE for output in outputs]
 
         def reach(i: int, wanted: list[bool]) -> bool:
             """Whether input `i` is connected to an output that is live and wanted."""
@@ -276,7 +279,7 @@ class Backward:
                     if hasattr(inputs[position], "copy"):
                         inputs[position] = inputs[position].copy()
         for j, (output, g) in enumerate(zip(outputs, output_grads, strict=True)):
-            if isinstance(g.type, DisconnectedType | NullType):
+            if isinstance(g.type, _WITHOUT_VALUE):
                 continue
             o_dtype, g_dtype = _dtype(output), _dtype(g)
             if g_dtype is not None and g_dtype != o_dtype:

@@ -377,20 +377,17 @@ class FunctionGraph:
         )
 
     def _remove_client(self, var: Variable, client: tuple, reason: Any) -> None:
-        pending = [(var, client)]
+        pending, remove = [(var, client)], list.remove
         while pending:
             var, client = pending.pop()
             clients = var.clients
-            if len(clients) == 1 and clients[0] == client:
-                clients.clear()
-            elif len(clients) < SHORT and clients._places is None:
-                # As its own `remove` does; most have two or three elements.
-                list.remove(clients, client)
-                continue
+            if len(clients) < SHORT and clients._places is None:
+                # As its own `remove` does; most have one to three elements.
+                remove(clients, client)
             else:
                 clients.remove(client)
-                if clients:
-                    continue
+            if clients:
+                continue
             node = var.owner
             if node is None:
                 # Where constants and inputs are many, a search for each would take long.
@@ -402,7 +399,7 @@ class FunctionGraph:
             if node not in self.apply_nodes:
                 continue
             outputs = node.outputs
-            if outputs[0].clients or (len(outputs) > 1 and any(out.clients for out in outputs)):
+            if len(outputs) > 1 and any(out.clients for out in outputs):
                 continue
             self.apply_nodes.remove(node)
             self.variables.difference_update(outputs)
@@ -464,9 +461,7 @@ class FunctionGraph:
 
     def can_change_ops(self) -> bool:
         """Return whether the nodes are the graph's own and no feature has to be told of each replacement, for `change_op`."""
-        # What a subclass does is for itself to say.
-        seeing = [type(feature) for feature, _ in self._methods("on_change_input")]
-        return self._own_nodes and all(cls.__dict__.get("follows_ops", False) for cls in seeing)
+        return self._own_nodes and _all_say(self._methods("on_change_input"), "follows_ops")
 
     def change_op(self, node: Apply, op: Any, reason: Any = None) -> None:
         """Give a node another Op, of the same types; for the features the node leaves and one with the new Op comes.
@@ -514,13 +509,14 @@ class FunctionGraph:
         if op is not None:
             self.execute_callbacks("on_change_op", node, op, reason)
         self._version += 1
+        variables, n_old, n_new = self.variables, len(old), len(new)
         for i, var in enumerate(new):
-            if var not in self.variables:
+            if var not in variables:
                 self._import_variable(var, reason)
-            if i >= len(old) or var is not old[i]:
+            if i >= n_old or var is not old[i]:
                 var.clients.append((node, i))
         for i, var in enumerate(old):
-            if i >= len(new) or var is not new[i]:
+            if i >= n_new or var is not new[i]:
                 self._remove_client(var, (node, i), reason)
         self._tell("on_prune", node, reason)
         node.inputs = new
@@ -632,9 +628,9 @@ class FunctionGraph:
         # What `execute_callbacks` does.
         if self.profile or self._timed:
             self.execute_callbacks(name, node, reason)
-        else:
-            for method in self._plain.get(name) or self._plain_methods(name):
-                method(self, node, reason)
+            return
+        for method in self._plain.get(name) or self._plain_methods(name):
+            method(self, node, reason)
 
     def _plain_methods(self, name: str) -> list:
         """The methods of the features for a callback, to be called without ado where nothing is timed."""
@@ -706,13 +702,18 @@ class FunctionGraph:
         ValueError
             There is a cycle.
         """
+        known = self._sorted if self._sorted is not None and self._sorted[0] == self._version else None
+        asked = self._methods("orderings")
+        if known is not None and known[1] == asked and _all_say(asked, "orders_by_graph"):
+            return list(known[3])
         ords = self.orderings()
-        if self._sorted is not None and self._sorted[0] == self._version and self._sorted[1] == ords:
-            return list(self._sorted[2])
-        order = list(self.apply_nodes) if len(self.apply_nodes) < 2 else graph.io_toposort(
-            self.inputs, self.outputs, ords
-        )  # fmt: skip
-        self._sorted = (self._version, ords, order)
+        if known is not None and known[2] == ords:
+            order = known[3]
+        elif len(self.apply_nodes) < 2:
+            order = list(self.apply_nodes)
+        else:
+            order = graph.io_toposort(self.inputs, self.outputs, ords)
+        self._sorted = (self._version, asked, ords, order)
         return list(order)
 
     def depth_first(self) -> Sequence[Apply]:
@@ -910,6 +911,11 @@ class FunctionGraph:
 
 def _new_fgraph(cls: Any, nodes: list) -> Any:
     return cls.__new__(cls)
+
+
+def _all_say(methods: Iterable[tuple], name: str) -> bool:
+    # Of features. What a subclass does is for itself to say.
+    return all(type(feature).__dict__.get(name, False) for feature, _ in methods)
 
 
 def _in_order(fgraph: FunctionGraph, order: list) -> list:

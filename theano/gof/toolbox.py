@@ -110,6 +110,8 @@ class Feature:
     pickle_rm_attr: tuple = ()
     #: Whether a class with `on_change_input` may be told by `on_prune` and `on_import` that a node gets another Op.
     follows_ops = False
+    #: Whether what the `orderings` of a class return follows from the graph alone.
+    orders_by_graph = False
 
     def on_attach(self, fgraph: Any) -> None:
         """Called when the feature is attached.
@@ -408,7 +410,7 @@ class Validator(Provider):
 
     def validate_(self, fgraph: Any) -> Any:
         """Ask all features; raise what the first that is not content raises."""
-        start = time.perf_counter()
+        start = time.perf_counter() if fgraph.profile else 0.0
         try:
             fgraph.execute_callbacks("validate")
         except Exception as e:

@@ -109,9 +109,10 @@ class MergeFeature(toolbox.Feature):
 
     def on_prune(self, fgraph, node, reason) -> None:
         self.pending.pop(node, None)
-        self._forget(node)
+        if node in self.key_of:
+            self._forget(node)
         for var in node.inputs:
-            if var.owner is None and isinstance(var, Constant) and len(getattr(var, "clients", ())) <= 0:
+            if var.owner is None and isinstance(var, Constant) and not getattr(var, "clients", None):
                 self._forget_constant(var)
 
     def _see(self, var: Variable) -> None:

@@ -357,6 +357,8 @@ class _Segment:
         The groups that read memory, by the first variable with that memory.
     destroyed
         The position of the last node that has overwritten memory.
+    takers
+        Groups of which it is known that they take the node that comes next, as long as they are open.
     """
 
     def __init__(self, nodes: Sequence[Apply], root_of: dict[Variable, Variable], pairs: Mapping[Apply, Pair], target: Target):
@@ -372,6 +374,7 @@ class _Segment:
         self.producer: dict[Variable, Group] = {}
         self.readers: dict[Variable, list[Group]] = {}
         self.destroyed: dict[Variable, int] = {}
+        self.takers: set[Group] = set()
         self.position: dict[Apply, int] = {}  # of the nodes so far, in their order
         self.work: dict[tuple[int, ...], bool] = {}
 
@@ -379,13 +382,17 @@ class _Segment:
         """Put the next node into a group, and before it those that can still join a group which it closes."""
         if node not in self.pending:
             return
-        pair = self.pairs.get(node)
+        pair, takers = self.pairs.get(node), self.takers
+        takers.clear()
         for variable in node.inputs if pair is None else pair.reads:
             group = self.producer.get(variable)
-            if group is None or not group.open or (not self.goals and group.reduced is None):
+            if group is None or not group.open or group in takers or (not self.goals and group.reduced is None):
                 continue
-            if not (isinstance(node.op, _KINDS) and group.takes(node)):
+            if isinstance(node.op, _KINDS) and group.takes(node):
+                takers.add(group)
+            else:
                 self._complete(group)
+                takers.clear()
         self._overwrite(node)
         if is_lazy(node):  # what its branches use must be there
             for group in self.groups:
@@ -465,14 +472,14 @@ class _Segment:
 
     def _overwrite(self, node: Apply) -> None:
         """Close the groups that read memory which the node overwrites, but for one that has made it and takes the node."""
-        destroyed = destroyed_inputs(node)
-        taker = self._choose(node) if destroyed and isinstance(node.op, Elemwise) and self._is_work(node) else None
-        for source in destroyed:
+        for source in destroyed_inputs(node):
             root = self.root_of.get(source, source)
             self.destroyed[root] = len(self.position)
             made = self.home.get(source.owner) if source.owner is not None else None
-            for group in self.readers.pop(root, ()):
-                if group is taker and group is made:
+            readers = self.readers.pop(root, ())
+            stays = made in readers and isinstance(node.op, Elemwise) and self._is_work(node) and self._choose(node) is made
+            for group in readers:
+                if stays and group is made:
                     self.readers.setdefault(root, []).append(group)
                 else:
                     group.open = False
@@ -503,15 +510,18 @@ class _Segment:
         space = tuple(node.outputs[0].type.broadcastable)
         for variable in node.inputs:  # first those of which a value a row is needed
             group = self.producer.get(variable)
-            if group is not None and variable in group.per_row and group.takes(node):
+            if group is not None and variable in group.per_row and self._takes(group, node):
                 return group
         taking = []
         for variable in node.inputs:
             group = self.holder.get(variable)
-            if group is not None and (group.pattern == space or isinstance(node.op, CAReduce)) and group.takes(node):
+            if group is not None and (group.pattern == space or isinstance(node.op, CAReduce)) and self._takes(group, node):
                 taking.append(group)
         goals = self.goals.get(node, ())
         return next((group for group in taking if group.reduced in goals), taking[0] if taking else None)
+
+    def _takes(self, group: Group, node: Apply) -> bool:
+        return group.takes(node) if group not in self.takers else group.open
 
     def _join(self, group: Group, node: Apply) -> None:
         """Let the group that takes a node absorb the open groups that compute the node's other inputs."""

@@ -256,13 +256,16 @@ class AlgebraicCanonizer(LocalOptimizer):
 
     def simplify(self, num: list[Any], denum: list[Any], out_type: Any) -> tuple[list[Any], list[Any]]:
         """`simplify_constants` of `simplify_factors`."""
-        for simplifier, _ in self.external_simplifiers:
-            num, denum = simplifier(num, denum)
+        if denum or self._simplified is None:
+            for simplifier, _ in self.external_simplifiers:
+                num, denum = simplifier(num, denum)
         return self.simplify_constants(*self.simplify_factors(num, denum), out_type=out_type)
 
     def simplify_factors(self, num: list[Any], denum: list[Any]) -> tuple[list[Any], list[Any]]:
         """Remove from both lists, which are changed, what stands in both."""
-        present = Counter(num) if denum else {}
+        if not denum:
+            return num, denum
+        present = Counter(num)
         for v in list(denum):
             if present.get(v):
                 present[v] -= 1
@@ -362,7 +365,7 @@ class AlgebraicCanonizer(LocalOptimizer):
 
     def _terms(self, node: Any) -> tuple[list[Any], list[Any]] | None:
         """What the canonical form of `node` is built of, above and below the line; None if it is of that form."""
-        role = self._role(node.op)
+        role = (self._roles.get(id(node.op)) or self._find_role(node.op))[0]
         if not role:
             return None
         if role == _MAIN and node.op is not self.main:
@@ -374,7 +377,7 @@ class AlgebraicCanonizer(LocalOptimizer):
         clients = getattr(out, "clients", None)
         if not clients or self._absorbed_into(out):
             return None
-        if self._is_plainly_canonical(node):
+        if self._is_plainly_canonical(node, role):
             return None
         shared: list[Any] = []
 
@@ -417,10 +420,9 @@ class AlgebraicCanonizer(LocalOptimizer):
             num, denum = _in_dtype(num, dtype), _in_dtype(denum, dtype)
         return replacement(node, self.merge_num_denum(num, denum))
 
-    def _is_plainly_canonical(self, node: Any) -> bool:
+    def _is_plainly_canonical(self, node: Any, role: int) -> bool:
         """Whether a look at the inputs is enough to see that nothing changes; most nodes are like that."""
-        role, roles = self._role(node.op), self._roles
-        stripped = []
+        roles, stripped = self._roles, []
         for given in node.inputs:
             inner, below = given, given.owner
             if below is not None and type(below.op) is not Elemwise:
@@ -440,10 +442,10 @@ class AlgebraicCanonizer(LocalOptimizer):
                     return False
             if not isinstance(top, Constant):
                 return True
+            if top.number is not None:
+                return top.type.dtype == node.outputs[0].type.dtype and top.number != self._neutral
             value = self.get_constant(top)
-            if value is None:
-                return True
-            return value.dtype == node.outputs[0].type.numpy_dtype and not self._is_neutral(value)
+            return value is None or value.dtype == node.outputs[0].type.numpy_dtype
         if role == _RECIPROCAL:
             return not isinstance(top, Constant)
         bottom = stripped[1]

@@ -117,10 +117,10 @@ def local_elemwise_fusion_op(
         return new
 
     def fused(node: Any) -> tuple[Any, list[Any]] | None:
-        if type(node.op) is not OP or len(node.outputs) != 1 or getattr(node.op, "destroy_map", None) or not _has_c_code(node):
+        if type(node.op) is not OP or len(node.outputs) != 1 or getattr(node.op, "destroy_map", None):
             return None
         members = _cluster(node, OP, max_input_fct(node))
-        if len(members) < 2:
+        if len(members) < 2 or not _has_c_code(node):
             return None
         inputs, scalar_op = _composite(node, members)
         return maker(node, scalar_op), inputs
@@ -143,7 +143,7 @@ def _cluster(top: Any, op_class: Any, max_operands: int) -> set[Any]:
     operands = set(top.inputs)
     # Inputs of members in the order of depth; one that is refused because another node uses it comes again when that
     # node has joined.
-    queue = list(reversed(top.inputs))
+    queue = top.inputs[::-1]
     while queue and size < MAX_NODES:
         var = queue.pop()
         node = var.owner
@@ -154,7 +154,8 @@ def _cluster(top: Any, op_class: Any, max_operands: int) -> set[Any]:
         clients = var.clients
         if clients[0][0] not in members or (len(clients) > 1 and not members.issuperset([client for client, _ in clients])):
             continue
-        if not _has_c_code(node) or size + _inner_size(node) > MAX_NODES:
+        more = _inner_size(node)
+        if size + more > MAX_NODES or not _has_c_code(node):
             continue
         after = operands.union(node.inputs)
         after.discard(var)
@@ -162,7 +163,7 @@ def _cluster(top: Any, op_class: Any, max_operands: int) -> set[Any]:
             continue
         operands = after
         members.add(node)
-        size += _inner_size(node)
+        size += more
         queue.extend(reversed(node.inputs))
     return members
 
@@ -190,7 +191,7 @@ def _composite(top: Any, members: set[Any]) -> tuple[list[Any], Any]:
             rows.append((node.op.scalar_op, *[slots[i] for i in node.inputs]))
         else:
             stack.append((var, True))
-            stack.extend((i, False) for i in reversed(node.inputs) if i not in slots)
+            stack += [(i, False) for i in reversed(node.inputs) if i not in slots]
     key = (tuple([i.type.dtype for i in inputs]), tuple(rows))
     found = _composites.get(key)
     if found is None:

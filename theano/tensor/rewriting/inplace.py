@@ -29,16 +29,15 @@ class _Aliases:
         # root -> last use; outputs of the graph count as used at the end.
         self.last: dict[Any, int] = {}
         self.destroyed: set[Any] = set()
+        root, last = self.root, self.last
         for here, node in enumerate(order):
-            view_map = getattr(node.op, "view_map", None) or {}
-            destroy_map = getattr(node.op, "destroy_map", None) or {}
-            for o, positions in view_map.items():
-                if positions:
-                    self.root[node.outputs[o]] = self.root_of(node.inputs[positions[0]])
-            for positions in destroy_map.values():
-                self.destroyed.update(self.root_of(node.inputs[p]) for p in positions)
-            self.last.update(dict.fromkeys(map(self.root_of, node.inputs), here))
-        self.last.update(dict.fromkeys(map(self.root_of, fgraph.outputs), len(order)))
+            if view_map := getattr(node.op, "view_map", None):
+                root.update((node.outputs[o], self.root_of(node.inputs[at[0]])) for o, at in view_map.items() if at)
+            if destroy_map := getattr(node.op, "destroy_map", None):
+                self.destroyed.update(self.root_of(node.inputs[p]) for positions in destroy_map.values() for p in positions)
+            for var in node.inputs:
+                last[root.get(var, var)] = here
+        last.update(dict.fromkeys(map(self.root_of, fgraph.outputs), len(order)))
 
     def root_of(self, var: Any) -> Any:
         """The variable whose memory `var` looks at."""
@@ -190,7 +189,7 @@ _made = ById()
 def _inplace_op(op: Any, node: Any, pattern: dict[int, int]) -> Any:
     """`op` with an inplace pattern; its outputs take the types of the inputs that they overwrite."""
     made = (_made.get(id(op)) or _made.keep(op, {}))[0]
-    key = (tuple(pattern.items()), tuple(o.type.dtype for o in node.outputs))
+    key = (tuple(pattern.items()), tuple([o.type.dtype for o in node.outputs]))
     if key not in made:
         made[key] = _make_inplace(op, node, pattern)
     return made[key]
