@@ -61,9 +61,14 @@ static int sparse_places_prepare(ThnFrame *f, const ThnInstr *ins)
 
 int thn_sparse_rises(const void *indptr, int wide, npy_intp lines)
 {
-    int rises = thn_sparse_number(indptr, wide, 0) == 0;
-    for (npy_intp i = 0; i < lines; i++) {
-        rises &= thn_sparse_number(indptr, wide, i) <= thn_sparse_number(indptr, wide, i + 1);
+    const int64_t *w = indptr;
+    const int32_t *n = indptr;
+    int rises = (wide ? w[0] : n[0]) == 0;
+    for (npy_intp i = 0; wide && i < lines; i++) {
+        rises &= w[i] <= w[i + 1];
+    }
+    for (npy_intp i = 0; !wide && i < lines; i++) { /* each loop is one of vectors */
+        rises &= n[i] <= n[i + 1];
     }
     return rises;
 }
