@@ -273,6 +273,7 @@ class FunctionGraph:
     def _import_copies(self, nodes: Sequence[Apply]) -> None:
         # As `_import_variable` of the outputs does, for nodes of which it is known that nothing but inputs may be missing.
         present, variables = self.apply_nodes, self.variables
+        ops: dict[int, Any] = {}
         for node in nodes:
             for var in node.inputs:
                 if var.owner is None and var not in variables:
@@ -282,7 +283,11 @@ class FunctionGraph:
                         return
                     self._setup_variable(var)
                     variables.add(var)
-            self._setup_node(node)
+            if id(node.op) in ops:
+                node.fgraph = self
+            else:
+                self._setup_node(node)
+                ops[id(node.op)] = node.op
             present.add(node)
             for i, var in enumerate(node.inputs):
                 var.clients.append((node, i))

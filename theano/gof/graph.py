@@ -321,22 +321,29 @@ class Apply(Node):
         if remake_node:
             new_node = self.op.make_node(*new_inputs)
             new_node.tag = copy(self.tag).__update__(new_node.tag)
-        elif type(self) is Apply:
-            # What `__init__` would check is known to hold.
-            new_node = Apply.__new__(Apply)
-            new_node.op = self.op
-            new_node.inputs = new_inputs
-            new_node.outputs = outputs = []
-            for i, output in enumerate(self.outputs):
-                new = output.clone()
-                new.owner = new_node
-                new.index = i
-                outputs.append(new)
-            self._copy_tag(new_node)
         else:
-            new_node = self.__class__(self.op, new_inputs, [output.clone() for output in self.outputs])
-            self._copy_tag(new_node)
+            new_node = self.copy_on(new_inputs)
         return new_node
+
+    def copy_on(self, inputs: list) -> Apply:
+        """Return a node of the same Op on other inputs of the same types, a list that it keeps."""
+        if type(self) is not Apply:
+            new = self.__class__(self.op, inputs, [output.clone() for output in self.outputs])
+            self._copy_tag(new)
+            return new
+        # What `__init__` would check is known to hold.
+        new = Apply.__new__(Apply)
+        new.op = self.op
+        new.inputs = inputs
+        new.outputs = outputs = []
+        for i, output in enumerate(self.outputs):
+            clone = output.clone()
+            clone.owner = new
+            clone.index = i
+            outputs.append(clone)
+        if self._tag is not None:
+            self._copy_tag(new)
+        return new
 
     def get_parents(self) -> list:
         return list(self.inputs)

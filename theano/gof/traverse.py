@@ -736,6 +736,8 @@ def clone_get_equiv(
     >>> copies[x] is x, copies[y] is y, copies[y].owner is copies[y.owner]
     (True, False, True)
     """
+    # Copies of all that there is have the types of what they are copies of.
+    fits = memo is None
     if memo is None:
         memo = {}
     for var in inputs:
@@ -755,7 +757,7 @@ def clone_get_equiv(
             if new is None:
                 new = memo[var] = var.clone() if copy_orphans else var
             new_inputs.append(new)
-        new_node = node.clone_with_new_inputs(new_inputs)
+        new_node = node.copy_on(new_inputs) if fits else node.clone_with_new_inputs(new_inputs)
         if made is not None:
             made.append(new_node)
         memo.setdefault(node, new_node)
