@@ -198,7 +198,7 @@ class Backward:
             gradients[var] = self._sum_of_terms(var, uses)
         return gradients[wanted]
 
-    def _sum_of_terms(self, var: Variable, uses: Any) -> Any:
+    def _sum_of_terms(self, var: Variable, uses: dict[Apply, list[int]]) -> Any:
         total: Any = None
         for node, positions in uses.items():
             terms = self.terms.get(node)
@@ -227,8 +227,8 @@ class Backward:
         output_grads = [self.gradients[output] for output in outputs]
         pattern = self.patterns[node]
         count = range(len(inputs))
-        one = outputs[0] if pattern is None and len(outputs) == 1 else None
-        if one is not None and not isinstance(output_grads[0].type, _WITHOUT_VALUE) and _dtype(one) not in _DISCRETE:
+        has_value = not isinstance(output_grads[0].type, _WITHOUT_VALUE) and _dtype(outputs[0]) not in _DISCRETE
+        if pattern is None and len(outputs) == 1 and has_value:
             # Most nodes have one output, which all inputs matter to, and of which there is a gradient.
             wanted = [inp in self.clients for inp in inputs] if _takes_wanted(node.op) else None
             raw = self._call_grad(node, output_grads, wanted)

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 import theano
-from theano.gof import CachedConstantError, Constant, FunctionGraph, MissingInputError, graph
+from theano.gof import CachedConstantError, Constant, DestroyHandler, FunctionGraph, MissingInputError, graph
 from theano.gof.toolbox import (
     AlreadyThere,
     Bookkeeper,
@@ -171,6 +171,20 @@ def test_many_clients_are_removed_quickly():
     fg.check_integrity()
     with pytest.raises(ValueError):
         fg.clients(big.inputs[0]).remove(("output", 7))
+
+
+def test_what_a_feature_asks_during_a_change_is_not_kept():
+    class Asks(Feature):
+        def on_prune(self, fgraph, node, reason):
+            fgraph.toposort()
+            fgraph.depth_first()
+
+    x, y = number("x"), number("y")
+    overwritten, read = inplace(x), toy(x)
+    for features in ([Asks(), DestroyHandler()], [DestroyHandler(), Asks()]):
+        fgraph = FunctionGraph([x, y], [overwritten, read], features=features)
+        fgraph.replace(fgraph.outputs[1], toy(fgraph.inputs[1]))
+        assert set(fgraph.toposort()) == set(fgraph.depth_first()) == fgraph.apply_nodes
 
 
 def test_toposort_is_cached_until_something_changes(small):

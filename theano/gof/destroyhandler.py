@@ -169,7 +169,7 @@ class DestroyHandler(toolbox.Bookkeeper):
 
     pickle_rm_attr = ("destroyers", "has_destroyers", "destroy_handler")
 
-    follows_ops = orders_by_graph = True
+    follows_ops = True
 
     def __init__(self, do_imports_on_attach: bool = True, algo: str | None = None):
         self.fgraph: Any = None

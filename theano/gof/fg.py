@@ -466,7 +466,9 @@ class FunctionGraph:
 
     def can_change_ops(self) -> bool:
         """Return whether the nodes are the graph's own and no feature has to be told of each replacement, for `change_op`."""
-        return self._own_nodes and _all_say(self._methods("on_change_input"), "follows_ops")
+        # What a subclass does is for itself to say.
+        seeing = [type(feature) for feature, _ in self._methods("on_change_input")]
+        return self._own_nodes and all(cls.__dict__.get("follows_ops", False) for cls in seeing)
 
     def change_op(self, node: Apply, op: Any, reason: Any = None) -> None:
         """Give a node another Op, of the same types; for the features the node leaves and one with the new Op comes.
@@ -707,18 +709,13 @@ class FunctionGraph:
         ValueError
             There is a cycle.
         """
-        known = self._sorted if self._sorted is not None and self._sorted[0] == self._version else None
-        asked = self._methods("orderings")
-        if known is not None and known[1] == asked and _all_say(asked, "orders_by_graph"):
-            return list(known[3])
         ords = self.orderings()
-        if known is not None and known[2] == ords:
-            order = known[3]
-        elif len(self.apply_nodes) < 2:
-            order = list(self.apply_nodes)
-        else:
-            order = graph.io_toposort(self.inputs, self.outputs, ords)
-        self._sorted = (self._version, asked, ords, order)
+        if self._sorted is not None and self._sorted[0] == self._version and self._sorted[1] == ords:
+            return list(self._sorted[2])
+        order = list(self.apply_nodes) if len(self.apply_nodes) < 2 else graph.io_toposort(
+            self.inputs, self.outputs, ords
+        )  # fmt: skip
+        self._sorted = (self._version, ords, order)
         return list(order)
 
     def depth_first(self) -> Sequence[Apply]:
@@ -916,11 +913,6 @@ class FunctionGraph:
 
 def _new_fgraph(cls: Any, nodes: list) -> Any:
     return cls.__new__(cls)
-
-
-def _all_say(methods: Iterable[tuple], name: str) -> bool:
-    # Of features. What a subclass does is for itself to say.
-    return all(type(feature).__dict__.get(name, False) for feature, _ in methods)
 
 
 def _in_order(fgraph: FunctionGraph, order: list) -> list:

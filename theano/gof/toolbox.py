@@ -110,8 +110,6 @@ class Feature:
     pickle_rm_attr: tuple = ()
     #: Whether a class with `on_change_input` may be told by `on_prune` and `on_import` that a node gets another Op.
     follows_ops = False
-    #: Whether what the `orderings` of a class return follows from the graph alone.
-    orders_by_graph = False
 
     def on_attach(self, fgraph: Any) -> None:
         """Called when the feature is attached.

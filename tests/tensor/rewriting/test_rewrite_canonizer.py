@@ -6,6 +6,7 @@ from rewrite_tools import compute, names, rewrite
 
 import theano
 import theano.tensor as T
+from theano import gof
 from theano.gof import EquilibriumOptimizer, FunctionGraph, MissingInputError
 from theano.tensor import opt
 
@@ -36,6 +37,13 @@ def test_a_constant_is_put_first_in_the_same_node(dtype):
     constant, other = product.owner.inputs
     assert constant.data == 0.5 and constant.type.dtype == "float64" and other.owner.op == T.sin
     fgraph.check_integrity()
+
+
+@pytest.mark.parametrize(("op", "neutral"), [(T.mul, 1.0), (T.add, 0.0)])
+def test_a_neutral_element_goes_whatever_its_class(op, neutral):
+    (x,) = inputs = [T.dvector("x")]
+    for constant in (gof.Constant(T.TensorType("float64", (True,)), np.array([neutral])), T.constant([neutral])):
+        assert rewrite(OPTS, inputs, op(constant, x)).outputs[0].owner is None
 
 
 @pytest.mark.parametrize("make", [lambda r, c: r + c, lambda r, c: r * c])

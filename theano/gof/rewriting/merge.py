@@ -109,8 +109,7 @@ class MergeFeature(toolbox.Feature):
 
     def on_prune(self, fgraph, node, reason) -> None:
         self.pending.pop(node, None)
-        if node in self.key_of:
-            self._forget(node)
+        self._forget(node)
         for var in node.inputs:
             if var.owner is None and isinstance(var, Constant) and not getattr(var, "clients", None):
                 self._forget_constant(var)

@@ -358,7 +358,7 @@ class _Segment:
     destroyed
         The position of the last node that has overwritten memory.
     takers
-        Groups of which it is known that they take the node that comes next, as long as they are open.
+        Groups that are known to take the node that is added, as long as they are open; none once a group has got others.
     """
 
     def __init__(self, nodes: Sequence[Apply], root_of: dict[Variable, Variable], pairs: Mapping[Apply, Pair], target: Target):

@@ -256,6 +256,7 @@ class AlgebraicCanonizer(LocalOptimizer):
 
     def simplify(self, num: list[Any], denum: list[Any], out_type: Any) -> tuple[list[Any], list[Any]]:
         """`simplify_constants` of `simplify_factors`."""
+        # Those that are registered with `below` look at nothing unless there is something below the line.
         if denum or self._simplified is None:
             for simplifier, _ in self.external_simplifiers:
                 num, denum = simplifier(num, denum)
@@ -445,7 +446,7 @@ class AlgebraicCanonizer(LocalOptimizer):
             if top.number is not None:
                 return top.type.dtype == node.outputs[0].type.dtype and top.number != self._neutral
             value = self.get_constant(top)
-            return value is None or value.dtype == node.outputs[0].type.numpy_dtype
+            return value is None or (value.dtype == node.outputs[0].type.numpy_dtype and not self._is_neutral(value))
         if role == _RECIPROCAL:
             return not isinstance(top, Constant)
         bottom = stripped[1]

@@ -25,8 +25,9 @@
 #define NEAR 131072
 /* Filters whose gradients are made together of one image: no plane is read again, and the sums stay near. */
 #define ALONE 16
-/* Bytes by which narrow planes are fetched before they are read, and of how many images. */
+/* Bytes by which narrow planes are fetched before they are read. */
 #define AHEAD 2048
+/* Bytes of all planes up to which that is of no use to gradients of filters: they are in the cache. */
 #define IN_CACHE ((npy_intp)16 << 20)
 #define MOST_LENGTH ((npy_intp)1 << 28)
 
@@ -59,10 +60,13 @@ typedef struct {
     Loop narrow;
 } Loops;
 
+/* The loads of `narrow_dots`: by masks, or plain, of planes that are near or far. */
+enum { MASKED, NEAR_BY, FAR };
+
 typedef struct {
     int lanes;
     Loops of[2];              /* 3 taps, 5 */
-    Loop narrow_dots[3];      /* of 3 taps: by masked loads, by plain ones, and of planes that are far */
+    Loop narrow_dots[3];      /* of 3 taps, by loads */
     void (*gather_sums)(int taps, void *partial, double *sums);
 } Kernels;
 
@@ -254,7 +258,8 @@ typedef struct {
 
 #define VECTOR_BYTES 32
 
-/* Of an array of `planes` an image those before and behind each row of which so many more elements are of the array. */
+/* Of an array of `planes` an image those that may be read so many elements before and behind each row without leaving the array: all
+ * planes have rows alike, so what lies between the first and the last one of them is of the array, whatever the strides. */
 static Planes plain_planes(const ThnConv *c, const char *array, npy_intp planes, const npy_intp strides[2], npy_intp before,
                            npy_intp behind)
 {
@@ -285,7 +290,7 @@ static void add_plane(const Job *j, const char *from, char *with, Filter *s)
     const npy_intp each = j->vectors, most = j->most, rows = j->rows, all = j->out_length[0];
     if (j->narrow && all <= most && all >= 2) {
         const int plain = is_plain(&j->plain[0], from) && is_plain(&j->plain[1], with);
-        j->k->narrow_dots[plain ? 1 + j->far : 0](&j->row, from, with, s->partial, 0, all);
+        j->k->narrow_dots[!plain ? MASKED : j->far ? FAR : NEAR_BY](&j->row, from, with, s->partial, 0, all);
         added(j, s, all * each);
         return;
     }
@@ -372,7 +377,7 @@ static int depth_execute(const ThnConv *c, double cost)
             const npy_intp end = j.row.edges[j.row.before + j.row.after - 1].x + j.k->lanes, low = j.low[1];
             j.plain[0] = plain_planes(c, j.in, c->groups, j.in_strides, low, end + j.taps - 1 - low - j.in_length[1]);
             j.plain[1] = plain_planes(c, j.out, filters, j.out_strides, 0, end - j.out_length[1]);
-            j.far = c->batch * filters * plane > IN_CACHE;
+            j.far = c->batch * filters * thn_most(plane, -plane) > IN_CACHE;
         }
         const npy_intp near = c->batch == 1 ? ALONE : NEAR / thn_most(plane, 1);
         const npy_intp together = thn_least(near, filters / thn_most(1, thn_worth(cost, filters)));

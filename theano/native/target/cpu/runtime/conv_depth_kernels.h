@@ -264,7 +264,8 @@ typedef struct {
 } NAME(NarrowDots);
 
 /* Row y, which taps lo to hi of rows of top read, the first of them its own. */
-INLINE void NAME(narrow_row)(int lo, int hi, int plain, int far, const Row *s, const Edge *edge, npy_intp y, NAME(NarrowDots) *d)
+INLINE void NAME(narrow_row)(int lo, int hi, int plain, int far, const Row *s, const Edge *edge, npy_intp y,
+                             NAME(NarrowDots) *d)
 {
     const int taps = 3;
     __asm__("" : "+r"(edge)); /* masks do not take registers */
@@ -289,7 +290,7 @@ INLINE void NAME(narrow_row)(int lo, int hi, int plain, int far, const Row *s, c
     d->row = (const T *)((const char *)d->row + s->in_row);
 }
 
-/* Of all rows, at least two; `plain`: plain loads may be made. Zeros instead of rows of top would not do: they would meet what is no
+/* Of at least two rows; `plain`: plain loads may be made. Zeros instead of rows of top would not do: they would meet what is no
  * number. */
 INLINE void NAME(narrow_dots)(int plain, int far, const Row *s, const char *plane, const char *other, void *sums_, npy_intp first,
                               npy_intp last)
@@ -300,11 +301,13 @@ INLINE void NAME(narrow_dots)(int plain, int far, const Row *s, const char *plan
     EACH(k, taps * taps) d.sums[k] = all[k];
     for (npy_intp i = 0; i < s->before + s->after; i++) {
         const Edge *edge = &s->edges[i];
-        d.row = (const T *)(plane - s->above * s->in_row) + edge->x - s->low;
-        d.top = (const T *)other + edge->x;
+        d.row = (const T *)(plane + (first - s->above) * s->in_row) + edge->x - s->low;
+        d.top = (const T *)(other + first * s->out_row) + edge->x;
         NAME(narrow_row)(0, 0, plain, far, s, edge, first, &d);
         NAME(narrow_row)(0, 1, plain, far, s, edge, first + 1, &d);
-        for (npy_intp y = first + 2; y < last; y++) NAME(narrow_row)(0, 2, plain, far, s, edge, y, &d);
+        for (npy_intp y = first + 2; y < last; y++) {
+            NAME(narrow_row)(0, 2, plain, far, s, edge, y, &d);
+        }
         NAME(narrow_row)(1, 2, plain, far, s, edge, last, &d);
         NAME(narrow_row)(2, 2, plain, far, s, edge, last + 1, &d);
     }
@@ -343,7 +346,7 @@ TARGET static void NAME(gather_sums)(int taps, void *partial, double *sums)
     LOOP(narrow_##taps, narrow, taps)
 LOOPS_OF(3, 3)
 LOOPS_OF(5, 1)
-LOOP(narrow_dots_cut, narrow_dots, 0, 0)
+LOOP(narrow_dots_masked, narrow_dots, 0, 0)
 LOOP(narrow_dots_near, narrow_dots, 1, 0)
 LOOP(narrow_dots_far, narrow_dots, 1, 1)
 
@@ -354,7 +357,10 @@ LOOP(narrow_dots_far, narrow_dots, 1, 1)
       {NAME(dots_##taps##_2_1), NAME(dots_##taps##_2_2)}},                                                                 \
      NAME(narrow_##taps)}
 
-static const Kernels NAME(kernels) = {LANES, {TABLE_OF(3), TABLE_OF(5)}, {NAME(narrow_dots_cut), NAME(narrow_dots_near), NAME(narrow_dots_far)}, NAME(gather_sums)};
+static const Kernels NAME(kernels) = {LANES,
+                                      {TABLE_OF(3), TABLE_OF(5)},
+                                      {NAME(narrow_dots_masked), NAME(narrow_dots_near), NAME(narrow_dots_far)},
+                                      NAME(gather_sums)};
 
 #undef FIRST_HALVES
 #undef LAST_HALVES
