@@ -273,7 +273,8 @@ class FunctionGraph:
     def _import_copies(self, nodes: Sequence[Apply]) -> None:
         # As `_import_variable` of the outputs does, for nodes of which it is known that nothing but inputs may be missing.
         present, variables = self.apply_nodes, self.variables
-        ops: dict[int, Any] = {}
+        # Ops whose maps have been looked at, by id: the nodes hold them.
+        seen: set[int] = set()
         for node in nodes:
             for var in node.inputs:
                 if var.owner is None and var not in variables:
@@ -283,11 +284,11 @@ class FunctionGraph:
                         return
                     self._setup_variable(var)
                     variables.add(var)
-            if id(node.op) in ops:
+            if id(node.op) in seen:
                 node.fgraph = self
             else:
                 self._setup_node(node)
-                ops[id(node.op)] = node.op
+                seen.add(id(node.op))
             present.add(node)
             for i, var in enumerate(node.inputs):
                 var.clients.append((node, i))
@@ -382,13 +383,13 @@ class FunctionGraph:
         )
 
     def _remove_client(self, var: Variable, client: tuple, reason: Any) -> None:
-        pending, remove = [(var, client)], list.remove
+        pending = [(var, client)]
         while pending:
             var, client = pending.pop()
             clients = var.clients
             if len(clients) < SHORT and clients._places is None:
                 # As its own `remove` does; most have one to three elements.
-                remove(clients, client)
+                list.remove(clients, client)
             else:
                 clients.remove(client)
             if clients:
@@ -516,14 +517,13 @@ class FunctionGraph:
         if op is not None:
             self.execute_callbacks("on_change_op", node, op, reason)
         self._version += 1
-        variables, n_old, n_new = self.variables, len(old), len(new)
         for i, var in enumerate(new):
-            if var not in variables:
+            if var not in self.variables:
                 self._import_variable(var, reason)
-            if i >= n_old or var is not old[i]:
+            if i >= len(old) or var is not old[i]:
                 var.clients.append((node, i))
         for i, var in enumerate(old):
-            if i >= n_new or var is not new[i]:
+            if i >= len(new) or var is not new[i]:
                 self._remove_client(var, (node, i), reason)
         self._tell("on_prune", node, reason)
         node.inputs = new
@@ -635,9 +635,9 @@ class FunctionGraph:
         # What `execute_callbacks` does.
         if self.profile or self._timed:
             self.execute_callbacks(name, node, reason)
-            return
-        for method in self._plain.get(name) or self._plain_methods(name):
-            method(self, node, reason)
+        else:
+            for method in self._plain.get(name) or self._plain_methods(name):
+                method(self, node, reason)
 
     def _plain_methods(self, name: str) -> list:
         """The methods of the features for a callback, to be called without ado where nothing is timed."""

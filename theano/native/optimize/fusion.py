@@ -521,6 +521,7 @@ class _Segment:
         return next((group for group in taking if group.reduced in goals), taking[0] if taking else None)
 
     def _takes(self, group: Group, node: Apply) -> bool:
+        """Whether a group takes the node that is added; it is asked once."""
         return group.takes(node) if group not in self.takers else group.open
 
     def _join(self, group: Group, node: Apply) -> None:

@@ -210,11 +210,17 @@ static inline void copy_taps(int n, npy_intp item, const char *from, npy_intp do
     }
 }
 
+/* The group, and so the plane of an image, of filter f; most have one filter. */
+static inline npy_intp group_of(const ThnConv *c, npy_intp f)
+{
+    return c->filters == 1 ? f : f / c->filters;
+}
+
 /* The taps of filter f, one behind the other. */
 static char *gather(const Job *j, npy_intp f, char *taps)
 {
     const ThnConv *c = j->c;
-    const npy_intp *s = c->filter_strides, g = c->filters == 1 ? f : f / c->filters;
+    const npy_intp *s = c->filter_strides, g = group_of(c, f);
     const char *from = c->at.filters + g * s[5] + (f - g * c->filters) * s[0];
     if (j->taps == 3 && c->item == 4) {
         copy_taps(3, 4, from, s[3], s[4], taps);
@@ -233,8 +239,7 @@ static int sum_some(void *ctx, npy_intp unit, npy_intp end)
     const npy_intp planes = c->groups * c->filters;
     npy_intp p = unit % j->parts, f = unit / j->parts % planes, image = unit / j->parts / planes;
     for (; unit < end; unit++) {
-        const npy_intp g = c->filters == 1 ? f : f / c->filters;
-        sums(j, j->in + image * j->in_strides[0] + g * j->in_strides[1], j->out + image * j->out_strides[0] + f * j->out_strides[1],
+        sums(j, j->in + image * j->in_strides[0] + group_of(c, f) * j->in_strides[1], j->out + image * j->out_strides[0] + f * j->out_strides[1],
              j->filters ? j->filters + f * j->taps * j->taps * c->item : gather(j, f, (char *)taps), p * j->part,
              thn_least((p + 1) * j->part, j->out_length[0]));
         if (++p == j->parts) {
@@ -319,8 +324,8 @@ static int filters_some(void *ctx, npy_intp first, npy_intp end)
     }
     for (npy_intp image = 0; image < c->batch; image++) {
         for (npy_intp i = 0; i < count; i++) {
-            const npy_intp f = first + i, g = c->filters == 1 ? f : f / c->filters;
-            add_plane(j, j->in + image * j->in_strides[0] + g * j->in_strides[1],
+            const npy_intp f = first + i;
+            add_plane(j, j->in + image * j->in_strides[0] + group_of(c, f) * j->in_strides[1],
                       j->out + image * j->out_strides[0] + f * j->out_strides[1], &all[i]);
         }
     }
