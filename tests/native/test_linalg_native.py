@@ -1,11 +1,14 @@
 """Linear algebra over LAPACK and special functions over SciPy's C interface, against NumPy and SciPy."""
 
+import math
+from fractions import Fraction
+
 import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
 import scipy.special
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from vm_tools import all_native, runtime, symbol
@@ -84,6 +87,23 @@ def test_solve(a, columns, structure, lower):
         near(f(given_, right), np.linalg.solve(known, right) if len(a) else right, a.dtype)
     with pytest.raises(ValueError, match="incompatible"):
         f(given_, np.concatenate([b, b[:1], np.ones_like(b[:1] if len(b) else np.ones((1, *b.shape[1:]), b.dtype))]))
+
+
+PIVOTS = (1e300, -3e-300, 5e-324, 1e-310, 0.7, -1.7e308, 2.0, 2.0**256, -(2.0**-256), 2.0**257, 2.0**-257)
+
+
+@SETTINGS
+@given(st.lists(st.sampled_from(PIVOTS), min_size=1, max_size=12))
+@example([2.0**256] * 4 + [2.0**-256] * 4)
+@example([2.0**599] * 2 + [2.0**-599] * 2)
+def test_determinants_of_large_and_small_pivots(diagonal):
+    """Partial products leave the range of floats where the result does not."""
+    exact = math.prod(map(Fraction, diagonal))
+    expected = float(exact) if abs(exact) < 2**1024 - 2**970 else math.copysign(np.inf, 1 if exact > 0 else -1)
+    for x in (tt.dmatrix(), tt.zmatrix()):
+        det = all_native([x], nlinalg.det(x))(np.diag(np.asarray(diagonal, x.dtype)))
+        assert_allclose(det.real, expected, rtol=1e-13, atol=1e-320)
+        assert det.imag == 0
 
 
 @SETTINGS

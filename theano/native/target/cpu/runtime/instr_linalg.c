@@ -179,6 +179,21 @@ static int inverse_execute(ThnFrame *f, const ThnInstr *ins)
     return thn_linalg_result(f, info, "Singular matrix");
 }
 
+#define LARGE 0x1p256 /* products of two real numbers between its inverse and it neither overflow nor lose digits */
+
+/* Brings a number that is neither zero, infinite nor NaN to a magnitude below one where it is large or small; the exponent. */
+static int brought_near(double *re, double *im)
+{
+    const double top = fmax(fabs(*re), fabs(*im));
+    int exponent = 0;
+    if ((top < 1 / LARGE || top > LARGE) && top > 0 && isfinite(top)) {
+        frexp(top, &exponent);
+        *re = ldexp(*re, -exponent);
+        *im = ldexp(*im, -exponent);
+    }
+    return exponent;
+}
+
 /* The product of the diagonal, with an exponent of its own: partial products neither overflow nor underflow. */
 static void diagonal_product(int letter, const char *lu, npy_intp n, const int64_t *pivots, double *re, double *im)
 {
@@ -187,22 +202,14 @@ static void diagonal_product(int letter, const char *lu, npy_intp n, const int64
     int64_t exponent = 0;
     for (npy_intp i = 0; i < n; i++) {
         const char *at = lu + i * (n + 1) * (letter < THN_C ? real : 2 * real);
-        const double a = thn_get_real(real, at), b = letter < THN_C ? 0 : thn_get_real(real, at + real);
-        double u = letter < THN_C ? x * a : x * a - y * b, v = letter < THN_C ? 0 : x * b + y * a, top;
-        if (thn_pivot(pivots, i) != i + 1) {
-            u = -u;
-            v = -v;
-        }
-        top = fabs(u) > fabs(v) ? fabs(u) : fabs(v);
-        int shift = 0;
-        if (top > 0 && isfinite(top)) {
-            frexp(top, &shift);
-        }
-        x = ldexp(u, -shift);
-        y = ldexp(v, -shift);
-        exponent += shift;
+        double a = thn_get_real(real, at), b = letter < THN_C ? 0 : thn_get_real(real, at + real);
+        exponent += brought_near(&a, &b);
+        const double u = letter < THN_C ? x * a : x * a - y * b, sign = thn_pivot(pivots, i) == i + 1 ? 1 : -1;
+        y = sign * (letter < THN_C ? 0 : x * b + y * a);
+        x = sign * u;
+        exponent += brought_near(&x, &y);
     }
-    int e = exponent > 100000 ? 100000 : exponent < -100000 ? -100000 : (int)exponent;
+    const int e = (int)thn_most(thn_least(exponent, 100000), -100000);
     *re = ldexp(x, e);
     *im = ldexp(y, e);
 }

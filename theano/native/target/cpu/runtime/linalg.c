@@ -4,8 +4,8 @@
 
 /* Above this much (see thn_cubic_work) the library may use its own threads. */
 #define THREADED_WORK 2e7
-/* What a task copies. */
-#define COPY_BYTES 131072
+/* What a task copies: another thread's part must be worth fetching from its cache. */
+#define COPY_BYTES 524288
 
 PyObject *thn_LinAlgError;
 
