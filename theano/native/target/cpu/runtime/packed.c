@@ -25,10 +25,11 @@ struct ThnPacked {
 };
 
 typedef struct {
-    int rows, width; /* of a tile */
-    /* `m` rows of a tile: sums over `depth` of a[i][k] * b[k][0..width). a is given by byte strides, of b and of the sums, `out`, `br`
-     * and `or` are those of rows. */
-    void (*tile)(int m, npy_intp depth, const char *a, npy_intp ar, npy_intp ac, const char *b, npy_intp br, char *out, npy_intp or);
+    int rows, width; /* of a tile, whose columns are those of two vectors */
+    /* `m` rows of a tile: sums over `depth` of a[i][k] * b[k][j], j in one vector or two. a is given by byte strides, of b and of the
+     * sums, `out`, `br` and `or` are those of rows. */
+    void (*tile)(int m, int vectors, npy_intp depth, const char *a, npy_intp ar, npy_intp ac, const char *b, npy_intp br, char *out,
+                 npy_intp or);
 } Kernels;
 
 #define LOOPS "packed_kernels.h"
@@ -143,19 +144,21 @@ static void multiply_panel(const Product *p, npy_intp slab, npy_intp panel)
     double tile[MOST_ROWS * MOST_COLUMNS] __attribute__((aligned(64)));
     const npy_intp depth = p->depth - slab < DEPTH ? p->depth - slab : DEPTH, width = p->k->width, first = panel * width;
     const npy_intp left = p->cols - first, n = left < width ? left : width;
+    const int vectors = n > width / 2 ? 2 : 1;
+    const npy_intp made = vectors * width / 2; /* columns, n of which are wanted */
     /* Nothing behind the last column of a matrix is read: its last panel begins earlier. */
-    const npy_intp skip = p->packed ? 0 : width - n, step = p->packed ? width * p->item : p->b->row_stride;
+    const npy_intp skip = p->packed ? 0 : made - n, step = p->packed ? width * p->item : p->b->row_stride;
     const char *b = p->packed ? p->packed->data + (slab * p->panels + panel * depth) * step
                               : p->b->data + slab * step + (first - skip) * p->item;
-    Put put = {.tile = tile, .c = p->c, .z = slab ? p->c : p->z, .first = first, .n = n, .width = (int)width, .skip = (int)skip,
+    Put put = {.tile = tile, .c = p->c, .z = slab ? p->c : p->z, .first = first, .n = n, .width = (int)made, .skip = (int)skip,
                .alpha = p->alpha, .beta = slab ? 1.0 : p->beta};
-    const int at_once = !put.z && p->alpha == 1.0 && n == width && p->c->col_stride == p->item;
+    const int at_once = !put.z && p->alpha == 1.0 && n == made && p->c->col_stride == p->item;
     for (; put.row < p->a->rows; put.row += p->k->rows) {
         put.m = (int)(p->a->rows - put.row < p->k->rows ? p->a->rows - put.row : p->k->rows);
         const char *a = p->a->data + put.row * p->a->row_stride + slab * p->a->col_stride;
         char *out = at_once ? p->c->data + put.row * p->c->row_stride + first * p->item : (char *)tile;
-        p->k->tile(put.m, depth, a, p->a->row_stride, p->a->col_stride, b, step, out,
-                   at_once ? p->c->row_stride : width * p->item);
+        p->k->tile(put.m, vectors, depth, a, p->a->row_stride, p->a->col_stride, b, step, out,
+                   at_once ? p->c->row_stride : made * p->item);
         if (!at_once) {
             (p->item == 4 ? put_float : put_double)(&put);
         }

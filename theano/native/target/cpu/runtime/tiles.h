@@ -15,9 +15,9 @@ typedef T NAME(Anywhere) __attribute__((vector_size(VECTOR), aligned(sizeof(T)))
         _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) acc[i][j] = (V){0};                                            \
     }
 
-/* Adds X, a number for each row i, times the N vectors of type W at B. */
+/* Adds X, a number for each row i, times the N (at most 4) vectors of type W at B. */
 #define ADD_PRODUCTS(M, N, X, W, B)                                                                                        \
-    V bv[N];                                                                                                               \
+    V bv[4];                                                                                                               \
     _Pragma("GCC unroll 4") for (int j = 0; j < N; j++) bv[j] = *(const W *)((B) + j * LANES);                             \
     _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                                  \
         const T x = X;                                                                                                     \
