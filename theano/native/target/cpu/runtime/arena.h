@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #define THN_BLOCK_HEADER 64
+#define THN_HUGE_PAGE ((size_t)2 << 20)
 
 enum { THN_CUT_USED = -1, THN_CUT_FREE = -2 };  /* size_class of a block of a segment */
 
@@ -32,6 +33,8 @@ typedef struct ThnBlock {
 _Static_assert(sizeof(ThnBlock) <= THN_BLOCK_HEADER, "the header must fit in front of the data");
 
 #if defined(__unix__) || defined(__APPLE__)
+/* Memory of the system that begins on a boundary of huge pages; `size` is a multiple of every system's small ones. */
+char *thn_map_aligned(size_t size);
 /* A block for n bytes, NULL where the system has no memory. */
 ThnBlock *thn_arena_take(size_t n);
 void thn_arena_give(ThnBlock *b, int keep);  /* keep: its pages stay */

@@ -31,7 +31,6 @@
 #define MIN_SHIFT 6                     /* smallest class: 64 bytes */
 #define SUB 8                           /* classes in a power of two */
 #define NCLASSES ((48 - MIN_SHIFT) * SUB)
-#define HUGE_PAGE ((size_t)2 << 20)
 #define SMALL_PAGE ((size_t)64 << 10)   /* a multiple of every system's */
 #define CUT_FROM ((size_t)32 << 10)     /* blocks of at least this size are cut out of segments */
 #define MAP_FROM ((size_t)4 << 20)      /* blocks of at least this size are mapped and advised to use huge pages */
@@ -103,21 +102,13 @@ static Block *system_alloc(size_t capacity, int size_class)
     if (capacity >= MAP_FROM) {
         size_t offset = HEADER + (size_t)(stagger++ % 16) * 192;
         /* A small remainder gets small pages: a block of 4 MiB with its header must not take 6. */
-        size_t need = capacity + offset, huge = need & ~(HUGE_PAGE - 1);
-        if (need - huge > HUGE_PAGE / 2) {
-            huge += HUGE_PAGE;
+        size_t need = capacity + offset, huge = need & ~(THN_HUGE_PAGE - 1);
+        if (need - huge > THN_HUGE_PAGE / 2) {
+            huge += THN_HUGE_PAGE;
         }
         size_t want = need > huge ? huge + ((need - huge + SMALL_PAGE - 1) & ~(SMALL_PAGE - 1)) : huge;
-        char *raw = mmap(NULL, want + HUGE_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        THN_NULL_UNLESS(raw != MAP_FAILED);
-        base = (char *)(((uintptr_t)raw + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1));
-        if (base > raw) {
-            munmap(raw, (size_t)(base - raw));
-        }
-        size_t rest = (size_t)(raw + want + HUGE_PAGE - (base + want));
-        if (rest) {
-            munmap(base + want, rest);
-        }
+        base = thn_map_aligned(want);
+        THN_NULL_UNLESS(base);
         map_size = want;
 #ifdef MADV_HUGEPAGE
         madvise(base, huge, MADV_HUGEPAGE);
