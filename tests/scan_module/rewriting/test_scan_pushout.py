@@ -232,7 +232,31 @@ def recurrent(kind):
     return shared
 
 
+def factors(f):
+    """Of all factors of products that are made of outputs of loops: the loop, and whether its steps are turned round."""
+    found = set()
+    for product in (node for node in f.maker.fgraph.toposort() if type(node.op).__name__ in ("Dot22", "Dot", "Gemm")):
+        for v in product.inputs:
+            turned = False
+            while v.owner is not None and v.owner not in loops(f) and v.owner.inputs:
+                turned ^= str(v.owner.op) == "Subtensor{::int64}"
+                v = v.owner.inputs[0]
+            found |= {(loops(f).index(v.owner), turned)} if v.owner in loops(f) else set()
+    return found
+
+
 class TestGradients:
+    def test_what_the_gradients_loop_made_is_turned_round(self):
+        """Not what it read: of several sequences each would be copied."""
+        (h, _), (o, _) = (
+            theano.scan(lambda a, h, u: T.tanh(a + T.dot(h, u)), xs, start, u) for xs, start in ((x3, H0), (x, h0))
+        )
+        for states, arguments in ((h, [(5, 2, 4), (2, 4)]), (o, [(5, 4), (4,)])):
+            xs, start = (x3, H0) if states is h else (x, h0)
+            values = [numbers(*shape) for shape in (*arguments, (4, 4))]
+            f = compile_checked([xs, start, u], T.grad((states[-1] ** 2).sum(), [xs, start, u]), values, rtol=1e-7)
+            assert factors(f) == {(0, False), (1, True)}
+
     def test_rnn(self):
         w, u, b, v = recurrent([("w", (3, 4)), ("u", (4, 4)), ("b", (4,)), ("v", (4, 2))])
 

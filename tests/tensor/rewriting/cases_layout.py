@@ -42,6 +42,10 @@ def replace_what_is_opaque(fgraph):
             fgraph.replace(node.outputs[0], T.exp(node.inputs[0]))
 
 
+def product_of_reshapes(v, left, right):
+    return T.dot(v.reshape(left), v.reshape(right))
+
+
 CASES = [
     # Shapes.
     Case("local_shape_to_shape_i", [m], lambda: T.shape(m), [M], "Shape_i Shape_i MakeVector", lambda: Shape_i(1)(m)),
@@ -54,6 +58,10 @@ CASES = [
     # Reshapes.
     Case("local_reshape_chain", [t], lambda: t.reshape((6, 4)).reshape((24,)), [B], "Reshape",
          lambda: T.exp(t.reshape((6, 4))).reshape((24,))),
+    Case("local_reshapes_of_reversed", [t], lambda: product_of_reshapes(t[::-1], (6, 4), (4, 6)), [B],
+         "Subtensor CpuContiguous Reshape Reshape Dot",
+         (lambda: T.dot(t[::-1].reshape((6, 4)), t.reshape((4, 6))), lambda: product_of_reshapes(t, (6, 4), (4, 6)),
+          lambda: product_of_reshapes(t[:, ::-1], (6, 4), (4, 6)), lambda: product_of_reshapes(t[::-1], (2, 3, 4), (2, 4, 3)))),
     Case("local_useless_reshape", [m], lambda: m.reshape(m.shape), [M], "", (lambda: m.reshape((12, 1)),
          lambda: m.reshape(k.shape), lambda: m.reshape((m.shape[1], m.shape[0])))),
     Case("local_useless_reshape", [m], lambda: m.reshape((m.shape[0], -1)), [M], "",

@@ -44,3 +44,12 @@ def test_sums_of_repetitions_of_one_number_stay_one_number():
 
 def test_dimensions_are_shuffled_once_outside_of_graphs_too():
     assert T.opt.apply_local_dimshuffle_lift(m.T.T) is m
+
+
+def test_a_reversed_vector_may_be_what_a_reshape_makes_or_its_shape():
+    s, x, k = T.lvector("s"), T.lvector("x"), T.lvector("k")
+    back = s.dimshuffle(0, "x")[::-1]
+    outputs = [back.reshape((2,)), back.flatten() + 1, x.reshape(s[::-1], ndim=2), s[::-1].reshape(k, ndim=2)]
+    f = theano.function([s, x, k], outputs)
+    made, more, shaped, both = f([2, 1], [7, 9], [2, 1])
+    assert (made.tolist(), more.tolist(), shaped.tolist(), both.tolist()) == ([1, 2], [2, 3], [[7, 9]], [[1], [2]])

@@ -246,7 +246,8 @@ def _sum_of_products(after: _After, term: Variable) -> Any:
     if x_row is not None and y_row is not None and after.can_keep(x_row) and after.can_keep(y_row):
         after.want(x_row)
         after.want(y_row)
-        return T.dot(after.stacked.stacked(x_row).T, after.stacked.stacked(y_row))
+        left, right = _together(after, x_row, y_row)
+        return T.dot(left.T, right)
     if not after.can_keep(x) or not after.can_keep(y):
         return None
     after.want(x)
@@ -264,11 +265,14 @@ def _column_of(v: Variable, *order: Any) -> Variable | None:
 
 
 def _together(after: _After, x: Variable, y: Variable) -> tuple[Any, Any]:
-    """The rows of both in one order of the steps; which one does not matter for a sum."""
+    """The rows of both in one order of the steps; which one does not matter for a sum.
+
+    Where they differ, those that this loop has made are turned round, as a gradient's are for the gradients of its sequences.
+    """
     (left, back), (right, back_too) = after.stacked.rows[x], after.stacked.rows[y]
     if back == back_too:
         return left, right
-    return after.stacked.stacked(x), after.stacked.stacked(y)
+    return (left, right[::-1]) if back else (left[::-1], right)
 
 
 def _joined(rows: Any, ndim: int, last: bool, left: bool = True) -> Any:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from theano.gof.graph import Constant
-from theano.gof.opt import copy_stack_trace
+from theano.gof.opt import copy_stack_trace, local_optimizer
 from theano.raise_op import Assert
 from theano.tensor import basic as T
 from theano.tensor.elemwise import Elemwise
+from theano.tensor.extra_ops import cpu_contiguous
 from theano.tensor.rewriting.elemwise import _DIMSHUFFLE, one_comes_down
+from theano.tensor.rewriting.registry import register_specialize
 from theano.tensor.rewriting.rules import SAME_TYPE, Made, applies, c, called, once, replaces, rest, rewrite, rule, x, y, z
 from theano.tensor.rewriting.subtensor import indices_of
 from theano.tensor.rewriting.terms import as_scalar_constant, is_made_by, lengths_of, same_dimension
@@ -129,6 +131,24 @@ local_reshape_lift = rewrite(
         where=("no other Reshape comes down", lambda out: not one_comes_down(out, T.Reshape, unary=True)),
     ),
 )
+
+
+@register_specialize
+@local_optimizer([T.Reshape])
+def local_reshapes_of_reversed(node: Any) -> dict | None:
+    """``[reshape(x[::-1], s), reshape(x[::-1], t)] -> [reshape(y, s), reshape(y, t)]``, y = cpu_contiguous(x[::-1])
+
+    For Reshapes that make one dimension of several: each would copy what stands in the opposite order.
+    """
+    x = node.inputs[0]
+    if not is_made_by(x, Subtensor) or indices_of(x.owner) != [slice(None, None, -1)]:
+        return None
+    of_x = [client for client, i in x.clients if i == 0 and client != "output" and isinstance(client.op, T.Reshape)]
+    copying = [reshape for reshape in of_x if reshape.op.ndim < x.type.ndim]
+    if len(copying) < 2:
+        return None
+    y = cpu_contiguous(x)
+    return {reshape.outputs[0]: reshape.clone_with_new_inputs([y, reshape.inputs[1]]).outputs[0] for reshape in copying}
 
 
 local_useless_rebroadcast = rewrite(
