@@ -649,17 +649,14 @@ class FunctionGraph:
 
         When profiling, the time of each feature is added up in `execute_callbacks_times`.
         """
-        methods = self._methods(name)
-        if not methods:
-            return
         if not self.profile and not self._timed:
-            for _, method in methods:
+            for method in self._plain.get(name) or self._plain_methods(name):
                 method(self, *args, **kwargs)
             return
         start = perf_counter()
         times = self.execute_callbacks_times
         before = start
-        for feature, method in methods:
+        for feature, method in self._methods(name):
             method(self, *args, **kwargs)
             now = perf_counter()
             times[feature] = times.get(feature, 0.0) + now - before
