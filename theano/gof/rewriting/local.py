@@ -64,8 +64,9 @@ class LocalOptimizer:
     #: Nodes are offered only if one of their inputs is a constant (where `Constant` is listed) or is computed by one of
     #: these Ops or Op classes; None means all nodes. An input that is another one rearranged counts as anything.
     among_inputs: Collection | None = None
-    #: An `EquilibriumOptimizer` passes over this optimizer while the graph has none of these Ops or Op classes; None means
-    #: that of `among_inputs`, if that says more than `Constant`.
+    #: An `EquilibriumOptimizer` passes over this optimizer while the graph has none of these Ops or Op classes, a
+    #: `TopoOptimizer` if it has none at the start; None means that of `among_inputs`, if that says more than `Constant`,
+    #: for the former, and nothing for the latter.
     needs: Collection | None = None
     #: Whether it changes only nodes whose inputs are all constants.
     of_constants = False

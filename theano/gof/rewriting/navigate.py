@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TextIO
 
 from theano.configdefaults import config
@@ -314,6 +314,15 @@ def nodes_in_order(fgraph: Any, start_from: Any = None) -> list:
     return fgraph.depth_first() if start_from is None else depth_first_order(start_from)
 
 
+def _one_of(wanted: Iterable[Any]) -> Callable[[Any], bool]:
+    """Return the test of an Op for being one of some Ops, or of one of some classes."""
+    wanted = list(wanted)
+    classes = tuple([t for t in wanted if isinstance(t, type)])
+    instances = [t for t in wanted if not isinstance(t, type)]
+    # By comparison: an Op need not be hashable.
+    return lambda op: isinstance(op, classes) or op in instances
+
+
 class TopoProfile(Profile):
     """What a `TopoOptimizer` did.
 
@@ -444,16 +453,14 @@ class TopoOptimizer(NavigatorOptimizer):
         if not tracked:
             # The manual's example of an optimizer that looks at all nodes returns an empty list.
             return nodes_in_order(fgraph, start_from), lambda op: True
-        classes = tuple([t for t in tracked if isinstance(t, type)])
-        instances = [t for t in tracked if not isinstance(t, type)]
-
-        def concerns(op: Any) -> bool:
-            # By comparison: an Op need not be hashable.
-            return isinstance(op, classes) or op in instances
-
-        wanted = [op for op in fgraph.present_ops() if concerns(op)]
-        if not wanted or start_from is None:
-            return fgraph.nodes_of_ops(wanted) if wanted else [], concerns
+        concerns = _one_of(tracked)
+        ops = fgraph.present_ops()
+        wanted = [op for op in ops if concerns(op)]
+        needs = getattr(self.local_opt, "needs", None)
+        if not wanted or (needs is not None and not any(map(_one_of(needs), ops))):
+            return [], concerns
+        if start_from is None:
+            return fgraph.nodes_of_ops(wanted), concerns
         return [n for n in nodes_in_order(fgraph, start_from) if any(n.op is op for op in wanted)], concerns
 
     def __str__(self) -> str:

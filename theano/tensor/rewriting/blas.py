@@ -345,7 +345,7 @@ def _split_scalars(factors: list[Any], dtype: str) -> tuple[list[Any], list[Any]
     return [s for s in scalars if s is not None], [v for v, s in zip(factors, scalars, strict=True) if s is None]
 
 
-@local_optimizer([T.mul])
+@local_optimizer([T.mul], needs=[Dot22])
 def local_dot22_to_dot22scalar(node: Any) -> Any:
     """``scalar * Dot22(x, y) -> Dot22Scalar(x, y, scalar)``, and of a scalar in another factor"""
     out = node.outputs[0]

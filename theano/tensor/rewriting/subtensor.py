@@ -596,7 +596,7 @@ def _sum_and_increments(root: Any) -> tuple[Any, list[Any]]:
         open_sums[-1][1].append(out)
 
 
-@local_optimizer([T.add])
+@local_optimizer([T.add], needs=[IncSubtensor, AdvancedIncSubtensor1])
 def local_IncSubtensor_serialize(node: Any) -> Any:
     """``inc_subtensor(a, b, i) + inc_subtensor(c, d, j) + e -> inc_subtensor(inc_subtensor(a + c + e, b, i), d, j)``
 
