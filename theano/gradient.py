@@ -196,7 +196,7 @@ def grad(
         outputs.extend(var for var in known_grads if var is not cost)
 
     result: list[Any] = []
-    with garbage_collection_paused():
+    with garbage_collection_paused(begins=True):
         driver = Backward(outputs, wrt_list, check_constants(consider_constant), initial_gradients(cost, known_grads))
         if add_names and cost is not None:
             driver.cost_name = cost.name

@@ -78,6 +78,8 @@ _own_pauses = threading.local()
 _collector_was_on = False
 # How many objects were there after the last collection of all, and were counted as old since without being looked at.
 _known = _unseen = 0
+# Whether the last pause made what another one works on.
+_begun = False
 # So many are left unseen in any case.
 _LEFT = 200_000
 # Of fewer than these a collection is quick: functions that are made one after the other and forgotten go with what they hold.
@@ -85,14 +87,20 @@ _MANY = 10_000
 
 
 @contextmanager
-def garbage_collection_paused() -> Iterator[None]:
+def garbage_collection_paused(begins: bool = False) -> Iterator[None]:
     """Switch the cyclic garbage collector off while many objects are made that live long, as rewriting does.
 
     It would go through all of them again and again: a third of the time on a graph of some thousand nodes.
     Pauses may nest, also across threads. What was made in one counts as old if it is much: that of several is looked at when
     the next one begins, once it is as much as there was before.
+
+    Parameters
+    ----------
+    begins : bool
+        Whether the next pause works on what is made in this one, as a compilation does on a gradient: then a look at the
+        beginning of that would find all of it in use. What only begins something looks itself in any case.
     """
-    global _pauses, _collector_was_on
+    global _pauses, _collector_was_on, _begun
     own = getattr(_own_pauses, "count", 0)
     entered = first = False
     try:
@@ -104,7 +112,8 @@ def garbage_collection_paused() -> Iterator[None]:
                 _collector_was_on = False
                 _collector_was_on = gc.isenabled()
                 gc.disable()
-                first = _collector_was_on
+                first = _collector_was_on and (begins or not _begun)
+                _begun = False
         if first:
             # Without the lock: finalizers may wait for other threads that pause it.
             _look_at_old()
@@ -115,6 +124,7 @@ def garbage_collection_paused() -> Iterator[None]:
                 _own_pauses.count = own
                 _pauses -= 1
                 if _pauses == 0 and _collector_was_on:
+                    _begun = begins
                     _count_as_old()
                     gc.enable()
 
