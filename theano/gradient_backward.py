@@ -122,6 +122,8 @@ class Backward:
         self.clients: dict[Variable, dict[Apply, list[int]]] = {}
         # What the gradients of the Ops share.
         self.made: dict[Any, Any] = {}
+        # Of each Op, by id: how it is asked for its gradient, and whether it can be told which terms are wanted.
+        self.asked: dict[int, tuple[Any, bool]] = {}
         self._walk(outputs, constants)
         self._keep_ancestors_of(wrt)
 
@@ -230,7 +232,7 @@ class Backward:
         has_value = not isinstance(output_grads[0].type, _WITHOUT_VALUE) and _dtype(outputs[0]) not in _DISCRETE
         if pattern is None and len(outputs) == 1 and has_value:
             # Most nodes have one output, which all inputs matter to, and of which there is a gradient.
-            wanted = [inp in self.clients for inp in inputs] if _takes_wanted(node.op) else None
+            wanted = [inp in self.clients for inp in inputs] if self._how_to_ask(node.op)[1] else None
             raw = self._call_grad(node, output_grads, wanted)
             return [
                 _check_term(node, i, raw[i], True, False, False) if wanted is None or wanted[i] else disconnected_type()
@@ -259,7 +261,7 @@ class Backward:
             only_null = [False] * len(inputs)
         only_discrete = [not reach(i, [not d for d in discrete]) for i in count] if any(discrete) else [False] * len(inputs)
         # What does not lie between the cost and the variables in question need not be built, where the Op can do that.
-        wanted = [inp in self.clients for inp in inputs] if _takes_wanted(node.op) else None
+        wanted = [inp in self.clients for inp in inputs] if self._how_to_ask(node.op)[1] else None
         raw = self._call_grad(node, output_grads, wanted)
         return [
             disconnected_type()
@@ -267,6 +269,14 @@ class Backward:
             else _check_term(node, i, raw[i], connected[i], only_discrete[i], only_null[i])
             for i in count
         ]
+
+    def _how_to_ask(self, op: Any) -> tuple[Any, bool]:
+        """The method that gives the gradient of an Op, and whether its `L_op` can be told which terms are wanted."""
+        found = self.asked.get(id(op))
+        if found is None:
+            takes_wanted = getattr(getattr(op, "L_op", None), "takes_wanted", False)
+            found = self.asked[id(op)] = gradient_method(op), takes_wanted
+        return found
 
     def _call_grad(self, node: Apply, output_grads: list[Any], wanted: list[bool] | None) -> list[Any]:
         """Ask the Op of `node` for the gradients of its inputs, or of those `wanted`."""
@@ -287,7 +297,7 @@ class Backward:
                     raise TypeError(f"{node.op}: the gradient of output {j} has the discrete dtype {g_dtype}.")
                 if o_dtype in _FLOATS and g_dtype in _FLOATS:
                     output_grads[j] = g = g.astype(o_dtype)
-        l_op = gradient_method(op)
+        l_op = self._how_to_ask(op)[0]
         if wanted is not None and l_op is not None:
             terms = l_op(inputs, list(outputs), output_grads, wanted, self.made)
         elif l_op is not None:
@@ -302,11 +312,6 @@ class Backward:
         if len(terms) != len(inputs):
             raise ValueError(f"{op} returned the wrong number of gradient terms: {len(terms)} for {len(inputs)} inputs.")
         return terms
-
-
-def _takes_wanted(op: Any) -> bool:
-    """Whether the Op's L_op can be told which gradients are wanted."""
-    return getattr(getattr(op, "L_op", None), "takes_wanted", False)
 
 
 def _is_zero(x: Any) -> str:

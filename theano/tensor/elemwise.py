@@ -437,12 +437,16 @@ class Elemwise(Op):
         made: dict | None = None,
     ) -> list:
         # The gradients before repeated dimensions are summed.
-        by_ids: list[typing.Any] = [gradient_method(self.scalar_op), config.floatX, config.cast_policy, wanted]
+        made = {} if made is None else made
+        method = made.get(id(self))
+        if method is None:
+            method = made[id(self)] = gradient_method(self.scalar_op)
+        by_ids: list[typing.Any] = [method, config.floatX, config.cast_policy, wanted]
         sources = [*inputs, *outs, *ograds]
         by_ids += [id(v.type) for v in sources]
         found = self._by_ids.get(tuple(by_ids))
         if found is not None:
-            return found[0](sources, outs[0].type.ndim, {} if made is None else made)
+            return found[0](sources, outs[0].type.ndim, made)
         plain = all(type(g.type) is TensorType for g in ograds)
         types = (
             tuple(v.type.dtype for v in inputs),
@@ -458,7 +462,7 @@ class Elemwise(Op):
             self._keep_by_ids(by_ids, recipe, [v.type for v in sources])
         else:
             recipe = _Recipe(self.scalar_op, *types, wanted)
-        return recipe(sources, outs[0].type.ndim, {} if made is None else made)
+        return recipe(sources, outs[0].type.ndim, made)
 
 
 def _as_tensor(x: typing.Any) -> typing.Any:
