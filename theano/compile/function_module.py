@@ -741,13 +741,22 @@ def _check_inputs_are_used(inputs: list[SymbolicInput], outputs: list[Variable],
     """
     if policy == "ignore":
         return
-    candidates = [spec for spec in inputs if not getattr(spec, "shared", False)]
-    if not candidates:
-        return
-    blockers = [spec.variable for spec in inputs]
-    used = set(gof.graph.ancestors(outputs, blockers=blockers))
-    for spec in candidates:
-        if spec.variable in used or spec.update is not None:
+    missing = {spec.variable for spec in inputs if not getattr(spec, "shared", False) and spec.update is None}
+    # Behind an input nothing is needed.
+    ends = {spec.variable for spec in inputs}
+    seen: set[Variable] = set()
+    stack = list(outputs)
+    while stack and missing:
+        var = stack.pop()
+        if var in seen:
+            continue
+        seen.add(var)
+        if var in ends:
+            missing.discard(var)
+        elif var.owner is not None:
+            stack += var.owner.inputs
+    for spec in inputs if missing else ():
+        if spec.variable not in missing:
             continue
         message = (
             f"theano.function was asked to create a function computing outputs given certain inputs, but the provided "
