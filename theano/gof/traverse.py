@@ -628,31 +628,32 @@ def depth_first_order(outputs: Iterable, inputs: Iterable = ()) -> list:
     """
     order: list = []
     stop = {var for var in inputs if var.owner is not None}
-    # Whether all that a node needs is in the order; False while that is being seen to.
+    # Whether a node, and so all that it needs, is in the order; False while that is being seen to.
     done: dict = {}
-    stack = [output.owner for output in outputs if output.owner is not None and output not in stop]
-    stack.reverse()
-    while stack:
-        node = stack[-1]
-        if node in done:
-            stack.pop()
-            if not done[node]:
+    for output in outputs:
+        # Nodes that need the one that is seen to, each with what is left of its inputs.
+        stack: list = []
+        node: Any = None
+        rest = iter((output,))
+        while True:
+            for var in rest:
+                owner = var.owner
+                if owner is None:
+                    continue
+                if owner in done:
+                    if not done[owner] and var not in stop:
+                        raise ValueError("graph contains cycles")
+                elif not (stop and var in stop):
+                    done[owner] = False
+                    stack.append((node, rest))
+                    node, rest = owner, iter(owner.inputs)
+                    break
+            else:
+                if not stack:
+                    break
                 done[node] = True
                 order.append(node)
-            continue
-        done[node] = waits = False
-        for var in reversed(node.inputs):
-            owner = var.owner
-            if owner is not None and not (stop and var in stop):
-                if owner not in done:
-                    stack.append(owner)
-                    waits = True
-                elif not done[owner]:
-                    raise ValueError("graph contains cycles")
-        if not waits:
-            stack.pop()
-            done[node] = True
-            order.append(node)
+                node, rest = stack.pop()
     return order
 
 
