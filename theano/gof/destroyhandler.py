@@ -195,6 +195,8 @@ class DestroyHandler(toolbox.Bookkeeper):
         self._intervals: dict | None = None
         self._work = 0
         self._pruned: list = []
+        # Of which state of the graph the orderings are known, and these; none while it changes.
+        self._orderings: tuple | None = None
 
     def on_attach(self, fgraph: Any) -> None:
         if any(hasattr(fgraph, attr) for attr in ("destroyers", "destroy_handler")):
@@ -277,6 +279,7 @@ class DestroyHandler(toolbox.Bookkeeper):
                 self.touched.extend(nodes)
 
     def on_import(self, fgraph: Any, node: Any, reason: Any) -> None:
+        self._orderings = None
         if self._order is not None:
             self._new_nodes[node] = None
         if self.root_destroyers:
@@ -286,6 +289,7 @@ class DestroyHandler(toolbox.Bookkeeper):
             self._add_destroyer(node)
 
     def on_prune(self, fgraph: Any, node: Any, reason: Any) -> None:
+        self._orderings = None
         if node in self.destroyers:
             self._drop_destroyer(node)
         if self._order is not None:
@@ -294,6 +298,7 @@ class DestroyHandler(toolbox.Bookkeeper):
             self._pruned.append(node)
 
     def on_change_input(self, fgraph: Any, node: Any, i: int, r: Any, new_r: Any, reason: Any = None) -> None:
+        self._orderings = None
         if not self.destroyers and self._order is None:
             return
         if node == "output":
@@ -386,12 +391,14 @@ class DestroyHandler(toolbox.Bookkeeper):
         InconsistencyError
             A node destroys what must not be destroyed.
         """
-        rval: OrderedDict = OrderedDict()
-        for node in self.destroyers:
-            before = self._before(node)
-            if before:
-                rval[node] = list(before)
-        return rval
+        if self._orderings is None or self._orderings[0] != fgraph.state():
+            rval: OrderedDict = OrderedDict()
+            for node in self.destroyers:
+                before = self._before(node)
+                if before:
+                    rval[node] = list(before)
+            self._orderings = fgraph.state(), rval
+        return self._orderings[1]
 
     def _check_root(self, root: Any) -> None:
         if len(self.root_destroyers[root]) > 1:
