@@ -559,6 +559,7 @@ class _Run:
         changed = False
         in_place = not timed and not config.optimizer_verbose and fgraph.can_change_ops()
         undone: set[tuple[Any, Any]] = set()
+        stays = False
         queue, heap, pending, rank = work.queue, work.heap, work.pending, work.rank
         try:
             while True:
@@ -574,12 +575,10 @@ class _Run:
                         break
                 if node not in apply_nodes:
                     continue
+                imported = work.nb_imported
                 for lopt, transform in find_for(node):
-                    if lopt in asleep:
+                    if lopt in asleep or (undone and (node, lopt) in undone):
                         continue
-                    if undone and (node, lopt) in undone:
-                        continue
-                    imported, stays = work.nb_imported, False
                     if timed:
                         start = clock()
                         applied = process(fgraph, node, lopt)
@@ -600,14 +599,15 @@ class _Run:
                             applied = self._put_inputs(node, proposed, lopt)
                         else:
                             applied = nav.replace_outputs(fgraph, node, lopt, proposed)
+                    created, imported = work.nb_imported - imported, work.nb_imported
                     if not applied:
-                        if work.nb_imported != imported:
+                        if created:
                             # Taking a refused replacement back looks like a change; without a real one it stays refused.
                             undone.add((node, lopt))
                         continue
                     undone.clear()
                     changed = True
-                    self._count(lopt, counts, work.nb_imported - imported)
+                    self._count(lopt, counts, created)
                     if self.aborted_by is not None:
                         return changed
                     if stays or node not in apply_nodes:

@@ -122,13 +122,11 @@ class MergeFeature(toolbox.Feature):
         key = self.key_of.pop(node, None)
         if key is None:
             return
-        known = self.table[key]
-        if known is node:
-            del self.table[key]
-        elif type(known) is dict:
+        known = self.table.pop(key)
+        if type(known) is dict:
             known.pop(node, None)
-            if not known:
-                del self.table[key]
+            if known:
+                self.table[key] = known
 
     def _forget_constant(self, var: Constant) -> None:
         self.pending_constants.pop(var, None)
@@ -290,13 +288,13 @@ class MergeOptimizer(Optimizer):
 
     def _merge_nodes(self, fgraph, feature: MergeFeature, counts: dict) -> None:
         waiting, feature.pending = feature.pending, {}
+        present, candidates = fgraph.apply_nodes, feature.candidates
         for node in waiting:
-            if node not in fgraph.apply_nodes:
+            if node not in present or not (others := candidates(node)):
                 continue
-            others = feature.candidates(node)
-            destroyers = _own_destroyers(fgraph, node) if others else None
+            destroyers = _own_destroyers(fgraph, node)
             for other in others:
-                if (id(node), id(other)) in feature.refused or other not in fgraph.apply_nodes:
+                if (id(node), id(other)) in feature.refused or other not in present:
                     continue
                 if destroyers and not _own_destroyers(fgraph, other).keys() <= destroyers.keys():
                     # Each writes over its own: of many such nodes (AllocEmpty, say) not every pair is to be tried.

@@ -376,7 +376,7 @@ class AlgebraicCanonizer(LocalOptimizer):
                 node.fgraph.forget_places()
         out = node.outputs[0]
         clients = getattr(out, "clients", None)
-        if not clients or self._absorbed_into(out):
+        if not clients or (len(clients) == 1 and self._absorbed_into(out)):
             return None
         if self._is_plainly_canonical(node, role):
             return None
@@ -433,14 +433,13 @@ class AlgebraicCanonizer(LocalOptimizer):
                 # What others use too stays whole, in a sum of sums and a product of products.
                 if role != _MAIN or inside != _MAIN or len(inner.clients) < 2 or inner is not given:
                     return False
+            elif below is None and stripped and role == _MAIN and isinstance(inner, Constant):
+                return False
             stripped.append(inner)
         top = stripped[0]
         if role == _MAIN:
             if len(stripped) < 2:
                 return False
-            for inner in stripped[1:]:
-                if isinstance(inner, Constant):
-                    return False
             if not isinstance(top, Constant):
                 return True
             if top.number is not None:

@@ -149,10 +149,10 @@ def _cluster(top: Any, op_class: Any, max_operands: int) -> set[Any]:
         node = var.owner
         if node is None or node in members or type(node.op) is not op_class:
             continue
-        if len(node.outputs) != 1 or getattr(node.op, "destroy_map", None) or var.type.broadcastable != pattern:
-            continue
         clients = var.clients
-        if clients[0][0] not in members or (len(clients) > 1 and not members.issuperset([client for client, _ in clients])):
+        if len(clients) > 1 and (clients[0][0] not in members or not members.issuperset([client for client, _ in clients])):
+            continue
+        if len(node.outputs) != 1 or getattr(node.op, "destroy_map", None) or var.type.broadcastable != pattern:
             continue
         more = _inner_size(node)
         if size + more > MAX_NODES or not _has_c_code(node):
@@ -217,7 +217,7 @@ def local_add_mul_fusion(node: Any) -> Any:
     most = elemwise_max_input_fct(node) - len(node.inputs)
     for inp in node.inputs:
         inner = inp.owner
-        is_fused = inner is not None and len(inp.clients) == 1 and inp.type == out.type and is_elemwise(inner, op)
+        is_fused = inner is not None and len(inp.clients) == 1 and is_elemwise(inner, op) and inp.type == out.type
         if is_fused and not getattr(inner.op, "destroy_map", None) and len(inner.inputs) + len(new_inputs) < most:
             new_inputs.extend(inner.inputs)
         else:
