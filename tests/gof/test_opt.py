@@ -39,6 +39,7 @@ from theano.gof.opt import (
     pre_constant_merge,
     pre_greedy_local_optimizer,
 )
+from theano.gof.traverse import depth_first_order
 from theano.scalar import add, float64, identity, mul, neg, sub, true_div
 from theano.scalar.basic import ScalarConstant
 
@@ -755,19 +756,33 @@ RULES = [
 ]
 
 
-@settings(max_examples=60, deadline=None)
-@given(
-    steps=st.lists(
-        st.tuples(st.sampled_from([neg, identity, add, sub, mul]), st.integers(0, 20), st.integers(0, 20)), max_size=20
-    ),
-    ignore_newtrees=st.booleans(),
+STEPS = st.lists(
+    st.tuples(st.sampled_from([neg, identity, add, sub, mul]), st.integers(0, 20), st.integers(0, 20)), max_size=20
 )
-def test_equilibrium_keeps_the_value_and_leaves_nothing_to_do(steps, ignore_newtrees):
-    inputs = [float64(name) for name in "xyz"]
+
+
+def _made_by(steps, inputs):
     made = list(inputs)
     for op, i, j in steps:
         args = (made[i % len(made)],) if op in (neg, identity) else (made[i % len(made)], made[j % len(made)])
         made.append(op(*args))
+    return made
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps=STEPS, number=st.integers(1, 3))
+def test_merging_keeps_the_order_of_what_is_left(steps, number):
+    inputs = [float64(name) for name in "xyz"]
+    fgraph = graph(inputs, *_made_by(steps, inputs)[-number:])
+    MergeOptimizer().optimize(fgraph)
+    assert fgraph.known_order() == depth_first_order(fgraph.outputs) or not fgraph.apply_nodes
+
+
+@settings(max_examples=60, deadline=None)
+@given(steps=STEPS, ignore_newtrees=st.booleans())
+def test_equilibrium_keeps_the_value_and_leaves_nothing_to_do(steps, ignore_newtrees):
+    inputs = [float64(name) for name in "xyz"]
+    made = _made_by(steps, inputs)
     before = graph(inputs, made[-1])
     after = graph(inputs, made[-1])
     opt = EquilibriumOptimizer(
@@ -897,7 +912,12 @@ def test_needs_spares_calls_until_the_op_comes_in():
     optimizer = EquilibriumOptimizer([local_add_of_negated, local_div_to_neg], max_use_ratio=10)
     without = gof.FunctionGraph([x, y], [add(mul(x, y), y)])
     optimizer.optimize(without)
+    in2out(local_add_of_negated).optimize(without)
     assert not calls
+    with_it = gof.FunctionGraph([x, y], [add(mul(neg(x), y), y)])
+    in2out(local_add_of_negated).optimize(with_it)
+    assert calls and [i.owner for i in with_it.outputs[0].owner.inputs] == [None, None]
+    calls.clear()
     for start in (neg(x), true_div(x, y)):
         with_it = gof.FunctionGraph([x, y], [add(mul(start, y), y)])
         optimizer.optimize(with_it)

@@ -721,6 +721,16 @@ class FunctionGraph:
             self._depth_first = (self._version, depth_first_order(self.outputs))
         return self._depth_first[1]
 
+    def known_order(self) -> Sequence[Apply]:
+        """Return what `depth_first` does if that is known of the graph as it is, else nothing."""
+        return self._depth_first[1] if self._depth_first[0] == self._version else ()
+
+    def keep_order(self, nodes: Iterable[Apply]) -> None:
+        """Take note that those of some nodes that are still in the graph are in `depth_first_order`, if they are all it has."""
+        left = [node for node in nodes if node in self.apply_nodes]
+        if len(left) == len(self.apply_nodes):
+            self._depth_first = (self._version, left)
+
     def present_ops(self) -> Iterable:
         """Return the Ops of all nodes, each object once."""
         if self._present[0] != self._version:

@@ -260,9 +260,18 @@ class MergeOptimizer(Optimizer):
         start = time.perf_counter()
         before = Overhead.of(fgraph)
         counts = {"fail": 0, "merged": 0, "constant": 0}
+        order = fgraph.known_order()
+        # Whether all nodes are looked at in this order. Of equal ones the first stays then, and what the others need is needed
+        # by that one, too: the order of those that are left is that in which a search would meet them.
+        keeps = bool(order) and not feature.table and not feature.has_asserts and list(feature.pending) == list(order)
+        in_order = None
         while feature.pending or feature.pending_constants:
             self._merge_constants(fgraph, feature, counts)
             self._merge_nodes(fgraph, feature, counts)
+            if in_order is None:
+                in_order = counts["merged"]
+        if keeps and counts["merged"] == in_order and not counts["fail"]:
+            fgraph.keep_order(order)
         feature.refused.clear()
         feature._refused_nodes.clear()
         seconds = time.perf_counter() - start
