@@ -580,6 +580,16 @@ class TestMerge:
         opt.optimize(fgraph)
         assert str(fgraph) == "[sub(*1 -> neg(add(x, y)), *1)]"
 
+    def test_what_a_node_was_is_not_merged(self, xyz):
+        x, y, z = xyz
+        fgraph = graph(xyz, add(neg(x), y), sub(x, y))
+        MergeOptimizer().optimize(fgraph)
+        changed = fgraph.outputs[0].owner
+        fgraph.replace(fgraph.outputs[1], add(changed.inputs[0], fgraph.inputs[1]))
+        fgraph.change_input(changed, 0, fgraph.inputs[2])
+        MergeOptimizer().optimize(fgraph)
+        assert str(fgraph) == "[add(z, y), add(neg(x), y)]"
+
     def test_same_op_with_other_props_is_not_merged(self, xyz):
         class Scaled(gof.Op):
             __props__ = ("factor",)

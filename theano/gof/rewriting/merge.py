@@ -99,12 +99,15 @@ class MergeFeature(toolbox.Feature):
         if new_r.owner is None:
             self._see(new_r)
         if node != "output":
+            # What it was is not to be taken for what it is by one that is looked at before it.
+            self._forget(node)
             self.pending[node] = None
             # What is keyed by the variable below an assertion changes with the assertion.
             if self.has_asserts and is_assert(node):
                 for output in node.outputs:
                     for client, _ in output.clients:
                         if client != "output":
+                            self._forget(client)
                             self.pending[client] = None
 
     def on_prune(self, fgraph, node, reason) -> None:
