@@ -26,27 +26,26 @@ class ClientList(list):
         ValueError
             When it is not there.
         """
-        n = len(self)
+        n, places = len(self), self._places
         if n < SHORT:
-            if self._places is not None:
+            if places is not None:
                 self._places = None
             list.remove(self, client)
             return
-        places = self._places
-        if places is not None and len(places) < n:
+        if places is not None:
             # What was appended since.
             for i in range(len(places), n):
                 places[self[i]] = i
-        at = n if places is None or len(places) != n else places.get(client, n)
-        if places is None or at >= n or self[at] != client:
+        if places is None or len(places) != n or (i := places.get(client, n)) >= n or self[i] != client:
             # There is no index yet, or the list was changed by other means.
             places = self._places = {other: i for i, other in enumerate(self)}
             if client not in places or len(places) != n:
                 self._places = None
-                super().remove(client)
+                list.remove(self, client)
                 return
-        i = places.pop(client)
-        last = super().pop()
+            i = places[client]
+        del places[client]
+        last = list.pop(self)
         if i < n - 1:
             self[i] = last
             places[last] = i

@@ -382,35 +382,32 @@ class FunctionGraph:
             variable=var,
         )
 
-    def _remove_client(self, var: Variable, client: tuple, reason: Any) -> None:
-        pending = [(var, client)]
-        while pending:
-            var, client = pending.pop()
+    def _remove_client(self, var: Any, client: tuple, reason: Any) -> None:
+        # What is to be taken out of the clients of what.
+        pending: list[tuple] = []
+        while True:
             clients = var.clients
             if len(clients) < SHORT and clients._places is None:
                 # As its own `remove` does; most have one to three elements.
                 list.remove(clients, client)
             else:
                 clients.remove(client)
-            if clients:
-                continue
-            node = var.owner
-            if node is None:
-                # Where constants and inputs are many, a search for each would take long.
-                if (isinstance(var, Constant) and not self._constant_inputs) or var not in self.inputs:
-                    self.variables.discard(var)
-                    if hasattr(var, "fgraph"):
-                        del var.fgraph
-                continue
-            if node not in self.apply_nodes:
-                continue
-            outputs = node.outputs
-            if len(outputs) > 1 and any(out.clients for out in outputs):
-                continue
-            self.apply_nodes.remove(node)
-            self.variables.difference_update(outputs)
-            self._tell("on_prune", node, reason)
-            pending += [(v, (node, i)) for i, v in enumerate(node.inputs)]
+            if not clients:
+                node = var.owner
+                if node is None:
+                    # Where constants and inputs are many, a search for each would take long.
+                    if (isinstance(var, Constant) and not self._constant_inputs) or var not in self.inputs:
+                        self.variables.discard(var)
+                        if hasattr(var, "fgraph"):
+                            del var.fgraph
+                elif node in self.apply_nodes and (len(node.outputs) == 1 or not any(out.clients for out in node.outputs)):
+                    self.apply_nodes.remove(node)
+                    self.variables.difference_update(node.outputs)
+                    self._tell("on_prune", node, reason)
+                    pending += [(v, (node, i)) for i, v in enumerate(node.inputs)]
+            if not pending:
+                return
+            var, client = pending.pop()
 
     def change_input(self, node: Any, i: int, new_r: Any, reason: Any = None) -> None:
         """Give a node another variable as its `i`-th input, and tell the features.
