@@ -247,15 +247,17 @@ def factors(f):
 
 class TestGradients:
     def test_what_the_gradients_loop_made_is_turned_round(self):
-        """Not what it read: of several sequences each would be copied."""
+        """Not what it read, if the gradients of its sequences have it turned round, too."""
         (h, _), (o, _) = (
             theano.scan(lambda a, h, u: T.tanh(a + T.dot(h, u)), xs, start, u) for xs, start in ((x3, H0), (x, h0))
         )
         for states, arguments in ((h, [(5, 2, 4), (2, 4)]), (o, [(5, 4), (4,)])):
             xs, start = (x3, H0) if states is h else (x, h0)
             values = [numbers(*shape) for shape in (*arguments, (4, 4))]
-            f = compile_checked([xs, start, u], T.grad((states[-1] ** 2).sum(), [xs, start, u]), values, rtol=1e-7)
-            assert factors(f) == {(0, False), (1, True)}
+            gradients = T.grad((states[-1] ** 2).sum(), [u, xs])
+            assert factors(compile_checked([xs, start, u], gradients, values, rtol=1e-7)) == {(0, False), (1, True)}
+            # Nobody else wants it turned round.
+            assert factors(compile_checked([xs, start, u], gradients[0], values, rtol=1e-7)) == {(0, True), (1, False)}
 
     def test_rnn(self):
         w, u, b, v = recurrent([("w", (3, 4)), ("u", (4, 4)), ("b", (4,)), ("v", (4, 2))])

@@ -12,7 +12,7 @@ from theano.scalar import basic as scalar
 from theano.scan_module.rewriting.loop import Loop, Output, State, dependents, substitute
 from theano.scan_module.rewriting.pushout import ScanOptimizer
 from theano.scan_module.rewriting.slices import initial_value, keeps_all, takes_last_only
-from theano.scan_module.rewriting.vectorize import Stacked, of_one_shape
+from theano.scan_module.rewriting.vectorize import Stacked, is_reversal, of_one_shape
 from theano.tensor import basic as T
 from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from theano.tensor.nnet.softmax import LogSoftmax, Softmax, SoftmaxWithBias
@@ -265,13 +265,14 @@ def _column_of(v: Variable, *order: Any) -> Variable | None:
 
 
 def _together(after: _After, x: Variable, y: Variable) -> tuple[Any, Any]:
-    """The rows of both in one order of the steps; which one does not matter for a sum.
-
-    Where they differ, those that this loop has made are turned round, as a gradient's are for the gradients of its sequences.
-    """
+    """The rows of both in one order of the steps; which one does not matter for a sum."""
     (left, back), (right, back_too) = after.stacked.rows[x], after.stacked.rows[y]
     if back == back_too:
         return left, right
+    made = after.outputs.get(y if back else x)
+    if made is None or made.old is None or not any(c != "output" and is_reversal(c.outputs[0]) for c, _ in made.old.clients):
+        return after.stacked.stacked(x), after.stacked.stacked(y)
+    # What a gradient's loop has made is turned round for the gradients of its sequences anyway.
     return (left, right[::-1]) if back else (left[::-1], right)
 
 
