@@ -138,7 +138,7 @@ local_reshape_lift = rewrite(
 def local_reshapes_of_reversed(node: Any) -> dict | None:
     """``[reshape(x[::-1], s), reshape(x[::-1], t)] -> [reshape(y, s), reshape(y, t)]``, y = cpu_contiguous(x[::-1])
 
-    For Reshapes that make one dimension of several: each would copy what stands in the opposite order.
+    For Reshapes to fewer dimensions: each copies what stands in the opposite order, unless the first dimension stays as it is.
     """
     x = node.inputs[0]
     if not is_made_by(x, Subtensor) or indices_of(x.owner) != [slice(None, None, -1)]:

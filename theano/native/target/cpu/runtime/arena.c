@@ -6,8 +6,8 @@
  * taken (Knuth's boundary tags; lists of free blocks by size with a bitmap as in Masmano's two-level segregated fit, so
  * that the cost does not grow with the number of blocks).
  *
- * A segment is address space first: its pages come as blocks are written, so the untouched end costs nothing. Where blocks as large
- * are, they are huge ones, which come in a sixth of the time.
+ * A segment is address space first: its pages come as blocks are written, so the untouched end costs nothing. A block of a huge page's
+ * size or more gets huge pages, which come in a sixth of the time.
  */
 #define _GNU_SOURCE
 #include "arena.h"
@@ -142,8 +142,8 @@ char *thn_map_aligned(size_t size)
     return base;
 }
 
-/* Huge pages where a block of this capacity is going to be, for blocks that are as large; what is left of the last one is for the blocks
- * behind. To be called before any of it is written: a page that is there keeps those around it small. */
+/* Asks for huge pages where a block of at least that size is going to be; the blocks behind it use the rest of the last one. To be
+ * called before anything there is written: a small page that is there keeps its neighbours small. */
 #ifdef MADV_HUGEPAGE
 static void ask_huge(const void *block, size_t capacity, const ThnSegment *segment, size_t size)
 {
