@@ -51,10 +51,14 @@ def local_useless_reshape(out: Any, x: Any, y: Any) -> Any:
     entries = _shape_entries(y)
     if x.type.ndim == 1 or all(x.type.broadcastable) or (entries is None and is_made_by(y, Shape) and y.owner.inputs[0] is x):
         return x
-    dims = lengths_of(out.owner, x) or [None] * x.type.ndim
-    of_x = zip(entries or (), dims, x.type.broadcastable)
-    same = [entry == -1 or _is_length(entry, dim, one, x, axis) for axis, (entry, dim, one) in enumerate(of_x)]
+    same = [entry == -1 or kept for entry, kept in zip(entries or (), _kept(out, x, entries))]
     return x if same and all(same) and entries.count(-1) <= 1 else None  # type: ignore[union-attr]
+
+
+def _kept(out: Any, x: Any, entries: list[Any] | None) -> list[bool]:
+    """Which entries of the shape that `x` gets are known to be the lengths that it has there."""
+    of_x = zip(entries or (), lengths_of(out.owner, x) or [None] * x.type.ndim, x.type.broadcastable)
+    return [_is_length(entry, dim, one, x, axis) for axis, (entry, dim, one) in enumerate(of_x)]
 
 
 def _is_length(entry: Any, dim: Any, one: bool, x: Any, axis: int) -> bool:
@@ -138,13 +142,14 @@ local_reshape_lift = rewrite(
 def local_reshapes_of_reversed(node: Any) -> dict | None:
     """``[reshape(x[::-1], s), reshape(x[::-1], t)] -> [reshape(y, s), reshape(y, t)]``, y = cpu_contiguous(x[::-1])
 
-    For Reshapes to fewer dimensions: each copies what stands in the opposite order, unless the first dimension stays as it is.
+    For Reshapes to fewer dimensions: each copies what stands in the opposite order, unless the first length stays as it is.
     """
     x = node.inputs[0]
     if not is_made_by(x, Subtensor) or indices_of(x.owner) != [slice(None, None, -1)]:
         return None
     of_x = [client for client, i in x.clients if i == 0 and client != "output" and isinstance(client.op, T.Reshape)]
-    copying = [reshape for reshape in of_x if reshape.op.ndim < x.type.ndim]
+    fewer = [reshape for reshape in of_x if reshape.op.ndim < x.type.ndim]
+    copying = [reshape for reshape in fewer if not any(_kept(reshape.outputs[0], x, _shape_entries(reshape.inputs[1]))[:1])]
     if len(copying) < 2:
         return None
     y = cpu_contiguous(x)

@@ -6,8 +6,8 @@
  * taken (Knuth's boundary tags; lists of free blocks by size with a bitmap as in Masmano's two-level segregated fit, so
  * that the cost does not grow with the number of blocks).
  *
- * A segment is address space first: its pages come as blocks are written, so the untouched end costs nothing. A block of a huge page's
- * size or more gets huge pages, which come in a sixth of the time.
+ * A segment is address space first: its pages come as blocks are written, so the untouched end costs nothing. Blocks as large as
+ * a huge page get huge pages, which come in a sixth of the time.
  */
 #define _GNU_SOURCE
 #include "arena.h"
@@ -147,9 +147,10 @@ char *thn_map_aligned(size_t size)
 #ifdef MADV_HUGEPAGE
 static void ask_huge(const void *block, size_t capacity, const ThnSegment *segment, size_t size)
 {
-    const uintptr_t from = HUGE_UP((uintptr_t)block + 1) - THN_HUGE_PAGE, to = HUGE_UP((uintptr_t)block + THN_BLOCK_HEADER + capacity);
+    const uintptr_t at = (uintptr_t)block, end = (uintptr_t)segment + size, to = HUGE_UP(at + THN_BLOCK_HEADER + capacity);
     if (capacity >= THN_HUGE_PAGE) {
-        madvise((void *)from, (to < (uintptr_t)segment + size ? to : (uintptr_t)segment + size) - from, MADV_HUGEPAGE);
+        const uintptr_t from = HUGE_UP(at + 1) - THN_HUGE_PAGE;
+        madvise((void *)from, (to < end ? to : end) - from, MADV_HUGEPAGE);
     }
 }
 #else
