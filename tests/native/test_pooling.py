@@ -139,6 +139,24 @@ def test_gradients_of_maxima_of_common_windows(windows, dtype):
         same(gx, definition.gradient(x, gz, "max", *case), dtype)
 
 
+@settings(max_examples=EXAMPLES, deadline=None)
+@given(
+    st.sampled_from([1, 2, 3, 29, 30, 31, 32, 33, 60, 61, 70]),
+    st.integers(1, 34),
+    st.tuples(st.integers(0, 2), st.integers(0, 2)),
+    st.sampled_from(["float16", "float32", "float64", "int64", "int8"]),
+    st.integers(0, 3),
+    st.booleans(),
+)
+def test_gradients_of_maxima_of_short_rows(rows, columns, pad, dtype, layout, several):
+    """Windows of three by three that are one apart: as many rows at once as there is room for."""
+    rng, case = np.random.default_rng(columns), ((3, 3), (1, 1), pad, True)
+    x = rng.integers(-2, 3, size=(1 + 4 * several, rows, columns)).astype(dtype)
+    gz = rng.integers(-6, 7, size=definition.Windows(x.shape, *case).shape).astype(dtype)
+    _, gx, *_ = compiled("max", dtype, 1, 2, True)(layouts(x)[layout], layouts(gz)[layout], x, *case[:3])
+    same(gx, definition.gradient(x.astype("float64"), gz.astype("float64"), "max", *case), dtype)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("mode", MODES)
 def test_gradients_of_whole_images(mode, dtype):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import deepcopy
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ class _Named:
 
     fields: ClassVar[tuple[str, ...]] = ()
     required: ClassVar[frozenset[str]] = frozenset()
+    made_anew: ClassVar[dict[str, Callable[[], Any]]] = {}
     _allowed: ClassVar[frozenset[str]] = frozenset()
 
     def __init_subclass__(cls) -> None:
@@ -32,14 +34,16 @@ class _Named:
 
         def __init__(self, *args: Any, **named: Any):
             values = self.__dict__
-            values.update(zip(self.fields, args))
-            if not named and len(args) == len(self.fields):
-                return
-            values.update(named)
+            values.update(zip(self.fields, args), **named)
             given = len(args) + len(named)
-            complete = given == len(self.fields) or self.required <= values.keys()
-            if len(values) != given or not complete or not values.keys() <= self._allowed:
+            complete = given == len(self.fields)
+            known = len(values) == given and (not named or values.keys() <= self._allowed)
+            if not known or not (complete or self.required <= values.keys()):
                 raise TypeError(f"{type(self).__name__} has the fields {self.fields}, got {args} and {named}")
+            if not complete:
+                for name, make in self.made_anew.items():
+                    if name not in values:
+                        values[name] = make()
 
 
 @dataclass_transform()
@@ -57,19 +61,13 @@ class Fields(_Named):
     (['apple'], [])
     """
 
-    made_anew: ClassVar[dict[str, Any]] = {}
-
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
-        cls.made_anew = {name: value for name in cls.fields if isinstance(value := getattr(cls, name, None), (list, dict))}
-
-    if not TYPE_CHECKING:
-
-        def __init__(self, *args: Any, **named: Any):
-            super().__init__(*args, **named)
-            for name, value in self.made_anew.items():
-                if name not in self.__dict__:
-                    self.__dict__[name] = deepcopy(value)
+        defaults = [(name, getattr(cls, name, None)) for name in cls.fields]
+        # Most are empty, and there are many objects.
+        cls.made_anew = {
+            name: partial(deepcopy, value) if value else value.copy for name, value in defaults if isinstance(value, (list, dict))
+        }
 
 
 @dataclass_transform(frozen_default=True)

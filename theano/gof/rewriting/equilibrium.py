@@ -62,7 +62,7 @@ class _Worklist(toolbox.Feature):
         self.nodes: Sequence[Any] = ()
         self.busy: Sequence[Any] = ()
 
-    def sleep(self, index: TrackIndex, ops: Iterable[Any], settled: Iterable[LocalOptimizer] = ()) -> None:
+    def sleep(self, index: TrackIndex, ops: Iterable[Any], settled: set[LocalOptimizer]) -> None:
         """Pass over the optimizers of `index` that need an Op that is not among `ops`, until one comes in.
 
         Those that are `settled` have been offered this very graph, and are passed over until it changes.
@@ -72,7 +72,7 @@ class _Worklist(toolbox.Feature):
         for op in ops:
             if asleep and (woken := index.woken_by(op)):
                 asleep.difference_update(woken)
-        self.settled = set(settled) - asleep
+        self.settled = settled - asleep
         asleep |= self.settled
 
     def stir(self) -> None:
@@ -275,7 +275,7 @@ class EquilibriumProfile(Profile):
     passes: list[PassProfile] = []
     time_opts: dict[Any, float] = {}
     node_created: dict[Any, int] = {}
-    parts: dict[str, dict[Any, Part]] = {"Global": {}, "Final": {}, "Cleanup": {}}
+    parts: dict[str, dict[Any, Part]] = {}
 
     def write(self, stream: TextIO | None, level: int = 0) -> None:
         blanc = "    " * level
@@ -447,7 +447,7 @@ class _Run:
         self.uses: dict[Any, int] = {}
         n_nodes = len(fgraph.apply_nodes)
         title = " ".join(str(part) for part in (navigator.name, getattr(navigator, "__name__", "")) if part)
-        self.profile = EquilibriumProfile(title, n_nodes, n_nodes)
+        self.profile = EquilibriumProfile(title, n_nodes, n_nodes, parts={"Global": {}, "Final": {}, "Cleanup": {}})
         self.aborted_by: Any = None
         # Of the graph as it comes: one that grows without end must not raise its own limit. One node alone can be the
         # start of a large graph (a slice of a slice, say).
@@ -458,7 +458,7 @@ class _Run:
         fgraph, nav, work = self.fgraph, self.nav, self.work
         profile = self.profile
         notes = fgraph.settled if self.start_from is None else None
-        settled = () if notes is None else notes.of(fgraph)
+        settled = set() if notes is None else notes.of(fgraph)
         settles = False
         fgraph.attach_feature(work)
         try:

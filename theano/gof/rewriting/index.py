@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from theano.gof.graph import Constant
@@ -35,13 +35,28 @@ class Form(NamedTuple):
 #: A local optimizer, and what is called with a node.
 Offer = tuple[LocalOptimizer, Callable[[Any], Any]]
 #: A local optimizer, what it asks of inputs, one of several things (None: nothing), bits of which one must be there, the offer.
-Asked = tuple[LocalOptimizer, list | None, int, Offer]
+Asked = tuple[LocalOptimizer, Sequence["_Rows"] | None, int, Offer]
 
 # Bits of what an input is: another one rearranged, the one before it, a constant; and one that all have.
 _REARRANGED, _SAME, _CONSTANT, _ANY = 1, 2, 4, 8
 #: More inputs than any node has.
 MANY = 1 << 30
 _UNHASHABLE = object()
+
+
+class _Rows:
+    """Forms and what is to be tried for each.
+
+    Attributes
+    ----------
+    first
+        Bits of which each form has one in its first want.
+    in_bits
+        The rows with bits for what is wanted, once somebody has looked closer.
+    """
+
+    def __init__(self, forms: Sequence[tuple[Form, Any]], first: int, in_bits: list[tuple] | None = None):
+        self.forms, self.first, self.in_bits = forms, first, in_bits
 
 
 class TrackIndex:
@@ -61,10 +76,13 @@ class TrackIndex:
         # An optimizer may choose by its `op_filter` among the Ops that it tracks.
         self._filters: dict[LocalOptimizer, Callable[[Any], bool]] = {}
         # What they ask of inputs: of those of all nodes; or by what they track; and that in bits, once it was asked for.
-        self._wanted: dict[LocalOptimizer, tuple[list, int]] = {}
+        self._wanted: dict[LocalOptimizer, _Rows] = {}
         self._forms: dict[Any, dict[LocalOptimizer, Any]] = {}
-        self._asked: dict[Any, dict[LocalOptimizer, tuple[list, int]]] = {}
+        self._asked: dict[Any, dict[LocalOptimizer, _Rows]] = {}
+        # Those that ask, and those of them that ask by what they track; those that are for constants only.
+        self._asking: set[LocalOptimizer] = set()
         self._choosers: set[LocalOptimizer] = set()
+        self._of_constants: set[LocalOptimizer] = set()
         # Of what is looked for in inputs its bit; of numbers also that of a constant.
         self._bits: dict[Any, int] = {Constant: _CONSTANT}
         self._numbers: dict[Any, int] = {}
@@ -77,12 +95,13 @@ class TrackIndex:
 
     def _forget(self) -> None:
         # Of each Op: its optimizers; the number of `_choosy` if one of them looks at the inputs first, else 0; those that need
-        # such an Op in the graph; the bits of what the ones that look at inputs see in it; the optimizers and their functions,
-        # and those of them that are not for constants only.
+        # such an Op in the graph; the bits of what the ones that look at inputs see in it; the optimizers and their functions;
+        # those of them that are not for constants only; the set of these optimizers.
         self._found = ById()
         # Of each class, by named Op (or None): what is the same of all these Ops, and by what the filters say the rest.
         self._by_value = ById()
-        self._choosy: list[list[Asked]] = [[]]
+        # What is asked; until somebody wants to know, what tells it.
+        self._choosy: list[Any] = [[]]
         # Number of optimizers, then what is seen in each input -> those of them for which that is enough, and their functions.
         self._by_inputs: dict[tuple[int, ...], tuple[Offer, ...]] = {}
 
@@ -126,17 +145,21 @@ class TrackIndex:
             self._name(tracked)
         if wanted is not None:
             bits = self._bits_of(wanted) | _REARRANGED
-            self._wanted[opt] = [(0, MANY, ((None, bits),), 0, None)], bits
+            self._wanted[opt] = _Rows((), bits, [(0, MANY, ((None, bits),), 0, None)])
+            self._asking.add(opt)
             if needs is None and Constant not in wanted:
                 # An input is one of these, or such a one rearranged.
                 needs = wanted
         elif (forms := opt.forms()) is not None:
             self._choosers.add(opt)
+            self._asking.add(opt)
             for key, rows in forms.items():
                 self._forms.setdefault(key, {})[opt] = rows
                 self._asked.pop(key, None)
             # What is seen in an Op is remembered: all bits must be there before.
             self._bits_of(opt.looked_for)
+        if opt.of_constants:
+            self._of_constants.add(opt)
         if needs:
             for need in needs:
                 self._waiting.setdefault(need, []).append(opt)
@@ -161,14 +184,8 @@ class TrackIndex:
 
     def idle_ops(self, ops: Iterable[Any], asleep: Any) -> dict[int, Any]:
         """Return those of `ops`, by id, of which only nodes of constants are offered to optimizers that are not `asleep`."""
-        idle = {}
-        for op in ops:
-            for opt in self.find(op):
-                if not opt.of_constants and opt not in asleep:
-                    break
-            else:
-                idle[id(op)] = op
-        return idle
+        known = self._found
+        return {id(op): op for op in ops if (known.get(id(op)) or self._look_up(op))[6] <= asleep}
 
     def find_for(self, node: Any) -> tuple[Offer, ...]:
         """Return those of ``find(node.op)`` for which the inputs of `node` are what they ask for, and what to call."""
@@ -199,7 +216,10 @@ class TrackIndex:
         if chosen is None:
             if len(self._by_inputs) > 20000:
                 self._by_inputs.clear()
-            chosen = self._by_inputs[tuple(key)] = _offers(self._choosy[entry[1]], key[1:])
+            asked = self._choosy[entry[1]]
+            if isinstance(asked, tuple):
+                asked = self._choosy[entry[1]] = self._what_is_asked(*asked)
+            chosen = self._by_inputs[tuple(key)] = self._offers(asked, key[1:])
         return chosen
 
     def _look_up(self, op: Any) -> tuple:
@@ -220,47 +240,83 @@ class TrackIndex:
         key = tuple([accepts(op) for accepts in filters.values()]) if filters else ()
         entry = chosen.get(key)
         if entry is None:
-            refused = [opt for opt, accepted in zip(filters, key) if not accepted]
-            found = tuple([opt for opt in found if opt not in refused])
+            if not all(key):
+                refused = [opt for opt, accepted in zip(filters, key) if not accepted]
+                found = tuple([opt for opt in found if opt not in refused])
             choosy = 0
-            offers = [(opt, opt.transform) for opt in found]
-            if any(opt in self._wanted or opt in self._choosers for opt in found):
+            offers = tuple([(opt, opt.transform) for opt in found])
+            if not self._asking.isdisjoint(found):
                 choosy = len(self._choosy)
-                self._choosy.append(self._what_is_asked(offers, named, cls))
-            others = [offer for offer in offers if not offer[0].of_constants]
-            entry = chosen[key] = (found, choosy, woken, seen, tuple(offers), tuple(others))
+                # No class is kept here that no optimizer has.
+                self._choosy.append((offers, [key for key in (named, cls) if key in self._forms]))
+            lasting = frozenset(found).difference(self._of_constants)
+            others = offers if len(lasting) == len(found) else tuple([offer for offer in offers if offer[0] in lasting])
+            entry = chosen[key] = (found, choosy, woken, seen, offers, others, lasting)
         return self._found.keep(op, *entry)
 
-    def _what_is_asked(self, offers: list[Offer], named: Any, cls: type) -> list[Asked]:
-        """What optimizers ask of the inputs of nodes of an Op; those that never want such a node are left out."""
-        wanted, of_named, of_class = self._wanted, self._in_bits(named), self._in_bits(cls)
+    def _what_is_asked(self, offers: Iterable[Offer], keys: Sequence[Any]) -> list[Asked]:
+        """What optimizers that track `keys` ask of the inputs of nodes; those that never want such a node are left out."""
+        wanted, choosers, tables = self._wanted, self._choosers, list(map(self._rows_of, keys))
         result: list[Asked] = []
         for offer in offers:
             opt = offer[0]
-            if opt in wanted:
-                result.append((opt, *wanted[opt], offer))
-            elif opt not in self._choosers:
-                result.append((opt, None, _ANY, offer))
+            if opt in choosers:
+                rows = [table[opt] for table in tables if opt in table]
+                if rows:
+                    result.append((opt, rows, rows[0].first | rows[-1].first, offer))
+            elif opt in wanted:
+                result.append((opt, (wanted[opt],), wanted[opt].first, offer))
             else:
-                asked = [each for each in (of_named.get(opt), of_class.get(opt)) if each]
-                if asked:
-                    rows, bits = asked[0] if len(asked) == 1 else (asked[0][0] + asked[1][0], asked[0][1] | asked[1][1])
-                    result.append((opt, rows, bits, offer))
+                result.append((opt, None, _ANY, offer))
         return result
 
-    def _in_bits(self, key: Any) -> dict[LocalOptimizer, tuple[list, int]]:
-        """The forms of what is tracked by `key`, and bits of which each has one in its first want."""
+    def _rows_of(self, key: Any) -> dict[LocalOptimizer, _Rows]:
+        """The forms of what is tracked by `key`."""
         found = self._asked.get(key)
         if found is None:
             found = self._asked[key] = {}
-            for opt, forms in self._forms.get(key, {}).items():
-                rows, first = [], 0
-                for form, row in forms:
-                    wants = tuple([(place, self._bits_of(ops)) for place, ops in form.wants])
-                    first |= wants[0][1] if wants else _ANY
-                    rows.append((form.least, form.most, wants, form.twice, row))
-                found[opt] = rows, first
+            for opt, forms in self._forms[key].items():
+                first = 0
+                for form, _ in forms:
+                    first |= self._bits_of(form.wants[0][1]) if form.wants else _ANY
+                found[opt] = _Rows(forms, first)
         return found
+
+    def _offers(self, asked: list[Asked], seen: list[int]) -> tuple[Offer, ...]:
+        """The optimizers for which inputs are what they ask for, of each of which there are bits."""
+        count, present, constant = len(seen), _ANY, _CONSTANT
+        for bits in seen:
+            present |= bits
+            constant &= bits
+        offers: list[Offer] = []
+        for opt, groups, bits, offer in asked:
+            if not bits & present or (not constant and opt in self._of_constants):
+                continue
+            if groups is None:
+                offers.append(offer)
+                continue
+            rows = []
+            for group in groups:
+                for least, most, wants, twice, row in group.in_bits or self._in_bits(group):
+                    if not least <= count <= most:
+                        continue
+                    if twice and not seen[twice] & _SAME and (not seen[twice] & _CONSTANT or seen[twice] != seen[twice - 1]):
+                        continue
+                    for place, bits in wants:
+                        if not bits & (present if place is None else seen[place]):
+                            break
+                    else:
+                        rows.append(row)
+            if rows:
+                offers.append((opt, opt.transform_by(rows)))
+        return tuple(offers)
+
+    def _in_bits(self, rows: _Rows) -> list[tuple]:
+        rows.in_bits = [
+            (form.least, form.most, tuple([(place, self._bits_of(ops)) for place, ops in form.wants]), form.twice, row)
+            for form, row in rows.forms
+        ]
+        return rows.in_bits
 
     def _of_value(self, named: Any, cls: type) -> tuple:
         keys = (cls,) if named is None or named is _UNHASHABLE else (named, cls)
@@ -282,31 +338,3 @@ class TrackIndex:
             self._all = tuple(result)
         return list(self._all)
 
-
-def _offers(asked: list[Asked], seen: list[int]) -> tuple[Offer, ...]:
-    """The optimizers for which inputs are what they ask for, of each of which there are bits."""
-    count, present, constant = len(seen), _ANY, _CONSTANT
-    for bits in seen:
-        present |= bits
-        constant &= bits
-    offers = []
-    for opt, forms, bits, offer in asked:
-        if not bits & present or (not constant and opt.of_constants):
-            continue
-        if forms is None:
-            offers.append(offer)
-            continue
-        rows = []
-        for least, most, wants, twice, row in forms:
-            if not least <= count <= most:
-                continue
-            if twice and not seen[twice] & _SAME and (not seen[twice] & _CONSTANT or seen[twice] != seen[twice - 1]):
-                continue
-            for place, bits in wants:
-                if not bits & (present if place is None else seen[place]):
-                    break
-            else:
-                rows.append(row)
-        if rows:
-            offers.append((opt, opt.transform_by(rows)))
-    return tuple(offers)

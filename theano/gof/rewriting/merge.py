@@ -263,7 +263,7 @@ class MergeOptimizer(Optimizer):
         start = time.perf_counter()
         before = Overhead.of(fgraph)
         counts = {"fail": 0, "merged": 0, "constant": 0}
-        order = fgraph.known_order()
+        order = fgraph.known_order() if feature.pending else None
         # Whether all nodes are looked at in this order. Of equal ones the first stays then, and what the others need is needed
         # by that one, too: the order of those that are left is that in which a search would meet them.
         keeps = bool(order) and not feature.table and not feature.has_asserts and list(feature.pending) == list(order)

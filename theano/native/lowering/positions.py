@@ -8,14 +8,7 @@ from theano.native import instructions as vm
 from theano.native.program import OF_ARRAYS, CannotLower, ProgramBuilder, lowers, lowers_to
 from theano.tensor.choosing import PermuteRowElements
 from theano.tensor.elemwise import Elemwise
-from theano.tensor.extra_ops import (
-    CountLength,
-    CpuContiguous,
-    RavelMultiIndex,
-    RepeatOp,
-    Unique,
-    UnravelIndex,
-)
+from theano.tensor.extra_ops import CountLength, CpuContiguous, RavelMultiIndex, RepeatOp, Unique, UnravelIndex
 from theano.tensor.math import integer_dtypes
 from theano.tensor.shapes import Shape_i
 

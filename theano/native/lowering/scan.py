@@ -12,14 +12,7 @@ from theano.native.assemble import Lowered
 from theano.native.linker import NativeLinker
 from theano.native.memory import overwritten, shared
 from theano.native.optimize.schedule import arrange
-from theano.native.program import (
-    CannotLower,
-    Instr,
-    PendingProgram,
-    ProgramBuilder,
-    is_tensor_like,
-    lowers,
-)
+from theano.native.program import CannotLower, Instr, PendingProgram, ProgramBuilder, is_tensor_like, lowers
 from theano.native.thunk import StepErrors, move_times
 from theano.scan_module.scan_op import Scan
 
@@ -145,10 +138,7 @@ def optimized_inner_graph(op: Any) -> Any:
     outputs: list[Any] = [Out(v, borrow=True) for v in op.outputs]
     fgraph, _ = std_fgraph(inputs, outputs, accept_inplace=True)
     optimizer = _step_optimizer(op.mode_instance)
-    flags = {
-        "compute_test_value": config.compute_test_value_opt,
-        "traceback.limit": config.traceback.compile_limit,
-    }
+    flags = {"compute_test_value": config.compute_test_value_opt, "traceback.limit": config.traceback.compile_limit}
     with change_flags(**flags):
         optimizer(fgraph)
     return fgraph

@@ -10,12 +10,7 @@ from theano.gof.graph import Apply
 from theano.gof.type import Type
 from theano.native import instructions as vm
 from theano.native.program import OF_ARRAYS, CannotLower, ProgramBuilder, lowers_to
-from theano.tensor.subtensor import (
-    AdvancedIncSubtensor1,
-    AdvancedSubtensor1,
-    IncSubtensor,
-    Subtensor,
-)
+from theano.tensor.subtensor import AdvancedIncSubtensor1, AdvancedSubtensor1, IncSubtensor, Subtensor
 
 
 def index_params(idx_list: Any, first: int) -> tuple[Any, ...]:

@@ -18,12 +18,7 @@ from theano import scalar
 from theano.gof.branches import is_lazy
 from theano.gof.graph import Apply, Variable
 from theano.native import instructions as vm
-from theano.native.lowering.loops import (
-    inplace_aliases,
-    lower_careduce,
-    lower_elemwise,
-    reduced_axes,
-)
+from theano.native.lowering.loops import inplace_aliases, lower_careduce, lower_elemwise, reduced_axes
 from theano.native.lowering.scalars import is_scalar_constant, reduction_kind
 from theano.native.optimize.pairs import Pair
 from theano.native.optimize.rows import NO_WORK, Stored, is_row_view, kernel_of, operands

@@ -337,12 +337,4 @@ if config.tensor.local_elemwise_fusion:
     fuse_seqopt = SequenceDB()
     fuse_seqopt.register("local_add_mul_fusion", FusionOptimizer(local_add_mul_fusion), 0, "fast_run", "fusion")
     fuse_seqopt.register("composite_elemwise_fusion", FusionOptimizer(local_elemwise_fusion), 1, "fast_run", "fusion")
-    optdb.register(
-        "elemwise_fusion",
-        fuse_seqopt,
-        49,
-        "fast_run",
-        "fusion",
-        "local_elemwise_fusion",
-        "FusionOptimizer",
-    )
+    optdb.register("elemwise_fusion", fuse_seqopt, 49, "fast_run", "fusion", "local_elemwise_fusion", "FusionOptimizer")

@@ -120,8 +120,7 @@ typedef struct {
 /* A panel of `width` columns from its pieces, vector by vector. What one copies too much is overwritten by the next; there is room
  * behind patches and panels, not behind images. Of images the next panel's columns are asked for: its rows are too many for the
  * processor to foresee. */
-TARGET static void NAME(fill_panel)(const Job *j, const NAME(Block) *b, const ThnSlab *slab, npy_intp panel,
-                                    npy_intp width)
+TARGET static void NAME(fill_panel)(const Job *j, const NAME(Block) *b, const ThnSlab *slab, npy_intp panel, npy_intp width)
 {
     const NAME(Piece) *pieces = b->cut.reads.all + b->read_of[panel];
     const npy_intp npieces = b->read_of[panel + 1] - b->read_of[panel], *offsets = b->offsets;
@@ -233,8 +232,7 @@ TARGET static void NAME(put)(const ThnConv *c, const T *tile, npy_intp width, in
     }
 }
 
-TARGET static int NAME(compute)(const Job *j, npy_intp group, npy_intp row, npy_intp rows, npy_intp panel,
-                                npy_intp panels)
+TARGET static int NAME(compute)(const Job *j, npy_intp group, npy_intp row, npy_intp rows, npy_intp panel, npy_intp panels)
 {
     const ThnConv *c = &j->c;
     const npy_intp column = panel_column(j, panel, LANES), columns = panel_column(j, panel + panels, LANES) - column;

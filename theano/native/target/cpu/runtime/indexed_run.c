@@ -549,13 +549,9 @@ int thn_run_indexed(Run *r)
             THN_TRY(run_once(r));
         } else {
             open_walk(r);
-            if (r->scatters && keep_rows(r) < 0) {
-                return -1;
-            }
+            THN_TRY(r->scatters ? keep_rows(r) : 0);
             run_parts(r);
-            if (r->failed) {
-                return -1;
-            }
+            THN_TRY(r->failed ? -1 : 0);
         }
     }
     if (r->whole) {

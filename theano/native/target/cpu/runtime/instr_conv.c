@@ -219,9 +219,7 @@ static int conv_prepare(ThnFrame *f, const ThnInstr *ins)
         ThnCell *in = cells[which[k]] = THN_IN(f, ins, k);
         memcpy(dims[which[k]], in->dims, sizeof(npy_intp) * (size_t)in->ndim);
     }
-    if (direction != THN_CONV_FORWARD && result_lengths(f, ins, dims[which[2]] + out->ndim - nd) < 0) {
-        return -1;
-    }
+    THN_TRY(direction != THN_CONV_FORWARD ? result_lengths(f, ins, dims[which[2]] + out->ndim - nd) : 0);
     ThnConv c;
     memset(&c, 0, sizeof c);
     c.direction = direction;

@@ -120,9 +120,8 @@ static int adv_get_prepare(ThnFrame *f, const ThnInstr *ins)
                 t->nd + t->rest, (int)out->ndim);
     /* Checked while they are used, but in the tail: nothing may fail any more once its first instruction has run. */
     const int now = ins->index >= f->prog->tail_start || t->row == 0;
-    if ((now && thn_table_check(f, t) < 0) || thn_out_alloc(f, out, t->full) < 0) {
-        return -1;
-    }
+    THN_TRY(now ? thn_table_check(f, t) : 0);
+    THN_TRY(thn_out_alloc(f, out, t->full));
     f->work = thn_bytes_work(out) + (double)thn_size(out) * 0.5;
     return 0;
 }

@@ -13,6 +13,8 @@ typedef ThnPoolAxis Axis;
 
 /* Elements of the images of which parts of planes are made, about. */
 #define PART 32768
+/* Rows of windows that are prepared at most, where short rows of images are made by columns. */
+#define RING 32
 
 typedef struct {
     int lead;                   /* dims before the axes */
@@ -324,7 +326,10 @@ static int work_open(const Job *job, Work *w)
     const npy_intp covered = thn_most(across->n + across->p, across->count * across->s);
     *w = (Work){.p = {.down = *down, .across = *across, .padded = job->padded, .first = job->first, .ring = 1}};
     ThnPoolPlane *p = &w->p;
-    while (p->ring < thn_least(thn_pool_taps(down), down->count)) {
+    const int by_columns = is_max_gradient && job->planes == 1 && down->w == 3 && down->s == 1 && across->w == 3 && across->s == 1
+                           && across->n * item >= 32 && across->n * item <= 128;
+    p->together = by_columns ? RING - 2 : 1;
+    while (p->ring < (by_columns ? RING : thn_least(thn_pool_taps(down), down->count))) {
         p->ring *= 2;
     }
     p->pitch = (spread + covered + THN_POOLING_BEYOND + 15) / 16 * 16;
@@ -553,7 +558,8 @@ static int pool_execute(ThnFrame *f, const ThnInstr *ins)
         const ThnPoolLoop simple = job.planes == 1 ? loops->simple_gradient(down, down + 1, is_max) : NULL;
         job.spreads = !simple;
         job.loop = simple ? simple : job.loop;
-        job.direct = simple && is_max && !job.store && !job.sources[0].convert && !job.sources[1].convert && !job.sources[2].convert;
+        const int converts = job.sources[0].convert || job.sources[1].convert || job.sources[2].convert;
+        job.direct = job.planes == 1 && is_max && !job.store && !converts;
     }
     thn_parallel((long)s->tasks, pool_task, &job);
     return atomic_load(&job.failed) ? thn_error(f, PyExc_MemoryError, "%s: out of memory", thn_name_of(ins)) : 0;

@@ -239,9 +239,7 @@ int thn_parse_params(ThnProgram *p, ThnInstr *ins, PyObject *params)
         THN_TRY(ok);
         THN_RAISE_IF(!ok, PyExc_TypeError, "%s: %s must be %s, got %R", row->name, field->name, expected[field->kind], v);
     }
-    if (row->operands && thn_fits(ins, operands_fit(p, ins, row->operands)) < 0) {
-        return -1;
-    }
+    THN_TRY(row->operands ? thn_fits(ins, operands_fit(p, ins, row->operands)) : 0);
     return ins->def->check ? ins->def->check(p, ins) : 0;
 }
 

@@ -76,9 +76,10 @@ FINITE_ROW(finite_row64, uint64_t, (uint64_t)1 << 63, (uint64_t)1 << 52)
 int thn_all_finite(const ThnCell *a)
 {
     const int last = a->ndim - 1, parts = thn_letter_of(a) >= THN_C ? 2 : 1, is_double = thn_letter_of(a) & 1;
-    for (npy_intp i = 0; i < (last ? a->dims[0] : 1); i++) {
-        const char *row = a->data + (last ? i * a->strides[0] : 0);
-        if (!(is_double ? finite_row64 : finite_row32)(row, a->dims[last], a->strides[last], parts)) {
+    const int whole = thn_is_c_contiguous(a);
+    const npy_intp n = whole ? thn_size(a) : a->dims[last], stride = whole ? a->itemsize : a->strides[last];
+    for (npy_intp i = 0; i < (whole || !last ? 1 : a->dims[0]); i++) {
+        if (!(is_double ? finite_row64 : finite_row32)(a->data + i * a->strides[0], n, stride, parts)) {
             return 0;
         }
     }
@@ -100,18 +101,15 @@ static int copy_some(void *ctx, npy_intp start, npy_intp stop)
     char *dst = c->dst + start * strides[0];
     thn_copy_strided(a->ndim, dims, dst, strides, a->data + start * a->strides[0], a->strides, a->itemsize);
     /* The copy is near. */
-    ThnCell part = {.data = dst, .dims = dims, .strides = strides, .ndim = a->ndim, .typenum = a->typenum};
+    ThnCell part = {.data = dst, .dims = dims, .strides = strides, .ndim = a->ndim, .typenum = a->typenum, .itemsize = a->itemsize};
     return c->finite && !thn_all_finite(&part) ? -1 : 0;
 }
 
 int thn_copy_rows(const ThnCell *a, char *dst, int finite)
 {
     const npy_intp bytes = thn_size(a) * a->itemsize, rows = a->dims[0];
-    if (bytes == 0) {
-        return 1;
-    }
     Copy c = {a, dst, finite};
-    return thn_parallel_ranges(rows, (rows * COPY_BYTES + bytes - 1) / bytes, copy_some, &c) == 0;
+    return bytes == 0 || thn_parallel_ranges(rows, (rows * COPY_BYTES + bytes - 1) / bytes, copy_some, &c) == 0;
 }
 
 int thn_require_finite(ThnFrame *f, int finite)

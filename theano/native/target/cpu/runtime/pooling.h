@@ -74,6 +74,7 @@ typedef struct {
     void *line;                       /* and for one row */
     void *slots;                      /* zeros, for rows of windows that were prepared: `ring`, a power of two, for each plane */
     npy_intp ring, slot, pitch;       /* elements of one; and of each row that was spread out */
+    npy_intp together;                /* gradients: rows that are made at once */
     const npy_intp *low, *high;       /* picking: the windows whose element k lies within the row */
 } ThnPoolPlane;
 

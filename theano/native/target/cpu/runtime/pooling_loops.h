@@ -181,7 +181,11 @@ INLINE void NAME(spread_by)(T *restrict e, const T *restrict v, npy_intp count, 
 
 INLINE void NAME(spread)(T *e, const T *v, npy_intp count, npy_intp s, npy_intp keep)
 {
-    if (s == 1) {
+    if (s == 1 && count >= WIDE) {
+        for (npy_intp j = 0; j < count; j += WIDE) {
+            *(V *)(e + thn_least(j, count - WIDE)) = VECTOR(v + thn_least(j, count - WIDE));
+        }
+    } else if (s == 1) {
         memcpy(e, v, sizeof(T) * (size_t)count);
     } else if (s == 2) {
         NAME(spread_by)(e, v, count, 2, keep);
@@ -301,6 +305,40 @@ INLINE void NAME(give)(T *gx, const T *x, npy_intp n, Given v, int paired)
 #undef GIVE_ROWS
 }
 
+/* A vector of elements of rows begin..end of windows of three by three that are one apart: what such a row gives is read once for
+ * its three rows of elements. */
+INLINE void NAME(give_column)(T *gx, const ThnPoolPlane *p, npy_intp begin, npy_intp end, npy_intp at, const T *slots)
+{
+    const npy_intp n = p->across.n, count = p->down.count, x_row = p->x_row, pitch = p->pitch, slot = p->slot;
+    const npy_intp ring = p->ring - 1, above = p->down.p;
+    const char *x = (const char *)(ROW(p->x[0], x_row, begin) + at);
+    V here[3] = {{0}}, r[3] = {{0}};
+    slots += at + p->across.p;
+    gx += at;
+    for (npy_intp y = begin - 2; y < end; y++, x += x_row) {
+        const npy_intp k = y + above;
+        here[2] = y + 2 < end ? VECTOR(x) : (V){0};
+        if (k >= 0 && k < count) {
+            const T *e = slots + (k & ring) * slot;
+            for (int t = 0; t < 3; t++, e--) {
+                const V m = VECTOR(e), given = VECTOR(e + pitch);
+                for (int i = 0; i < 3; i++) {
+                    r[i] += (V)((M)given & (M)(here[i] == m));
+                }
+            }
+        }
+        if (y >= begin) {
+            *(V *)gx = r[0];
+            gx += n;
+        }
+        for (int i = 0; i < 2; i++) {
+            here[i] = here[i + 1];
+            r[i] = r[i + 1];
+        }
+        r[2] = (V){0};
+    }
+}
+
 INLINE void NAME(gradient)(const ThnPoolPlane *p, int is_max)
 {
     const ThnPoolAxis a = p->across, d = p->down;
@@ -312,11 +350,12 @@ INLINE void NAME(gradient)(const ThnPoolPlane *p, int is_max)
     T *gx = (T *)p->out, *slots = (T *)p->slots + before, *line = (T *)p->line + before;
     const T **rows = (const T **)p->rows;
     int changed = 1;
-    for (npy_intp y = p->begin; y < p->end; y++, gx += a.n) {
+    for (npy_intp y = p->begin, end; y < p->end; gx += (end - y) * a.n, y = end) {
+        end = thn_least(y + p->together, p->end);
         for (; low * d.s - d.p + d.w <= y; low++) {
             changed = 1;
         }
-        for (; high + 1 < d.count && (high + 1) * d.s - d.p <= y; high++) {
+        for (; high + 1 < d.count && (high + 1) * d.s - d.p < end; high++) {
             changed = 1;
         }
         if (!changed && !is_max) {
@@ -339,6 +378,12 @@ INLINE void NAME(gradient)(const ThnPoolPlane *p, int is_max)
                     memcpy(e, g, sizeof(T) * (size_t)a.count);
                 }
             }
+        }
+        if (is_max && p->together > 1) {
+            for (npy_intp i = 0; i < a.n; i += WIDE) {
+                NAME(give_column)(gx, p, y, end, thn_least(i, a.n - WIDE), slots);
+            }
+            continue;
         }
         if (changed) {
             nrows = 0;

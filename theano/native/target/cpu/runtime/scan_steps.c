@@ -232,9 +232,8 @@ int thn_scan_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, Th
         if (r < 0) {
             return fail_at(s, t, steps);
         }
-        if ((t == 0 && thn_scan_new_buffers(f, ins, s, run, -1, 1) < 0) || put_rows(f, s, run, t) < 0) {
-            return -1;
-        }
+        THN_TRY(t == 0 ? thn_scan_new_buffers(f, ins, s, run, -1, 1) : 0);
+        THN_TRY(put_rows(f, s, run, t));
         *done = t + 1;
         const int stop = s->given.as_while && thn_truth(&g->cells[p->outputs[conditions].cell]);
         same = 1;
@@ -245,9 +244,7 @@ int thn_scan_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, Th
         if (stop) {
             break;
         }
-        if (t == look.next && watch(&look, t) < 0) {
-            return -1;
-        }
+        THN_TRY(t == look.next ? watch(&look, t) : 0);
     }
     return 0;
 }

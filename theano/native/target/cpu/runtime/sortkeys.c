@@ -214,10 +214,10 @@ static inline __attribute__((always_inline)) void add_up(uint32_t *counts, npy_i
         return 0;                                                                                   \
     }                                                                                               \
                                                                                                     \
-    static U *radix_##U(U *a, U *b, npy_intp n, int low, int bits)                                  \
+    static U *radix_##U(U *a, U *b, npy_intp n, int low, int bits, int alone)                       \
     {                                                                                               \
         uint32_t own[5][DIGITS];                                                                    \
-        const size_t wanted = (size_t)parts_of(n);                                                  \
+        const size_t wanted = alone ? 1 : (size_t)parts_of(n);                                      \
         uint32_t *room = wanted > 1 ? thn_pool_alloc(sizeof *room * DIGITS * wanted) : NULL;        \
         const npy_intp length = room ? part_length(n) : n, parts = (n + length - 1) / length;       \
         const int most = n < 4096 ? 8 : 11, passes = (bits + most - 1) / most;                      \
@@ -314,7 +314,7 @@ static int bits_of(int size, const void *keys, npy_intp n)
 typedef struct {
     const uint64_t *keys;      /* NULL: `a` holds the keys themselves; else keys' upper parts, above positions */
     uint64_t *a, *b;
-    int low, parts;
+    int low, parts, alone;     /* alone: other parts have something to do, too */
     npy_intp bounds[MOST_PARTS + 1];
 } Ties;
 
@@ -325,27 +325,27 @@ static int tied(const Ties *t, npy_intp i, npy_intp j)
 }
 
 /* In place, numbers that agree but for the bits [low, low + bits). */
-static void sort_ties(uint64_t *a, uint64_t *b, npy_intp n, int low, int bits)
+static void sort_ties(uint64_t *a, uint64_t *b, npy_intp n, int low, int bits, int alone)
 {
     if (n <= FEW) {
         insertion_uint64_t(a, n);
         return;
     }
-    const uint64_t *sorted = radix_uint64_t(a, b, n, low, bits);
+    const uint64_t *sorted = radix_uint64_t(a, b, n, low, bits, alone);
     if (sorted != a) {
         memcpy(a, sorted, sizeof *a * (size_t)n);
     }
 }
 
 /* Positions whose keys agree above bit `low`. */
-static void settle_positions(const uint64_t *keys, uint64_t *a, uint64_t *b, npy_intp n, int low)
+static void settle_positions(const uint64_t *keys, uint64_t *a, uint64_t *b, npy_intp n, int low, int alone)
 {
     const uint64_t mask = ((uint64_t)1 << low) - 1;
     for (npy_intp i = 0; i < n; i++) {
         const uint64_t position = a[i] & UINT32_MAX;
         a[i] = (keys[position] & mask) << 32 | position;
     }
-    sort_ties(a, b, n, 32, low);
+    sort_ties(a, b, n, 32, low, alone);
 }
 
 static void ties_task(void *ctx, long task)
@@ -359,9 +359,9 @@ static void ties_task(void *ctx, long task)
             continue;
         }
         if (t->keys) {
-            settle_positions(t->keys, t->a + i, t->b + i, j - i, t->low);
+            settle_positions(t->keys, t->a + i, t->b + i, j - i, t->low, t->alone);
         } else {
-            sort_ties(t->a + i, t->b + i, j - i, 0, t->low);
+            sort_ties(t->a + i, t->b + i, j - i, 0, t->low, t->alone);
         }
     }
 }
@@ -380,6 +380,7 @@ static void settle(const uint64_t *keys, uint64_t *a, uint64_t *b, npy_intp n, i
         while (*start > 0 && *start < n && tied(&t, *start - 1, *start)) {
             ++*start;
         }
+        t.alone |= *start > 0 && *start < n;
     }
     t.bounds[t.parts] = n;
     thn_parallel(t.parts, ties_task, &t);
@@ -393,9 +394,9 @@ void *thn_sort(int size, void *keys, void *spare, npy_intp n)
     }
     const int bits = bits_of(size, keys, n), low = bits > 32 ? bits - 32 : 0;
     if (bits < 0 || size == 4) {
-        return bits < 0 ? keys : radix_uint32_t(keys, spare, n, 0, bits);
+        return bits < 0 ? keys : radix_uint32_t(keys, spare, n, 0, bits, 0);
     }
-    uint64_t *a = radix_uint64_t(keys, spare, n, low, bits - low);
+    uint64_t *a = radix_uint64_t(keys, spare, n, low, bits - low, 0);
     settle(NULL, a, a == keys ? spare : keys, n, low);
     return a;
 }
@@ -435,7 +436,7 @@ uint64_t *thn_argsort(int size, const void *keys, npy_intp n, uint64_t *a, uint6
     if (n <= FEW) {
         insertion_uint64_t(a, n);
     } else {
-        uint64_t *sorted = radix_uint64_t(a, b, n, 32, bits - low);
+        uint64_t *sorted = radix_uint64_t(a, b, n, 32, bits - low, 0);
         b = sorted == a ? b : a;
         a = sorted;
     }

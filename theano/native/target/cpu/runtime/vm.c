@@ -307,9 +307,7 @@ static int run_all(ThnProgram *p, ThnFrame *f)
             }
         }
     }
-    if (p->tail_start < p->end && run_tail(p, f) < 0) {
-        return -1;
-    }
+    THN_TRY(p->tail_start < p->end ? run_tail(p, f) : 0);
     if (profile) {
         p->call_time += thn_now() - start;
     }

@@ -156,9 +156,7 @@ int thn_finish(ThnProgram *p, ThnFrame *f, PyObject **out);
  * what `load` returns if that is not 1. */
 static inline int thn_call(ThnProgram *p, int (*load)(ThnProgram *p, ThnFrame *f, const void *what), const void *what, PyObject **out)
 {
-    if (p->serialise && thn_lock(&p->lock) < 0) {
-        return -1;
-    }
+    THN_TRY(p->serialise ? thn_lock(&p->lock) : 0);
     int r = -1;
     ThnFrame *f = thn_frame_get(p);
     if (f) {
