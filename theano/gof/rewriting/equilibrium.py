@@ -265,7 +265,7 @@ class EquilibriumProfile(Profile):
     time_opts, node_created : dict
         For each optimizer its seconds, and how many nodes it made.
     parts : dict
-        For each kind of global optimizers ('Global', 'Final', 'Cleanup') what each of them did, as a `Part`.
+        For each kind of global optimizers that ran ('Global', 'Final', 'Cleanup') what each of them did, as a `Part`.
     """
 
     added_by = {**Profile.added_by, "nb_max": max}

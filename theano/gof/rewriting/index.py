@@ -337,4 +337,3 @@ class TrackIndex:
                 result.update(dict.fromkeys(opts))
             self._all = tuple(result)
         return list(self._all)
-

@@ -314,7 +314,7 @@ static int bits_of(int size, const void *keys, npy_intp n)
 typedef struct {
     const uint64_t *keys;      /* NULL: `a` holds the keys themselves; else keys' upper parts, above positions */
     uint64_t *a, *b;
-    int low, parts, alone;     /* alone: other parts have something to do, too */
+    int low, parts, alone;     /* alone: each part has about as much to do, and no thread is left to help */
     npy_intp bounds[MOST_PARTS + 1];
 } Ties;
 
@@ -369,7 +369,7 @@ static void ties_task(void *ctx, long task)
 /* No part ends between elements that are tied. */
 static void settle(const uint64_t *keys, uint64_t *a, uint64_t *b, npy_intp n, int low)
 {
-    Ties t = {.keys = keys, .a = a, .b = b, .low = low, .parts = parts_of(n)};
+    Ties t = {.keys = keys, .a = a, .b = b, .low = low, .parts = parts_of(n), .alone = 1};
     if (!low) {
         return;
     }
@@ -380,9 +380,11 @@ static void settle(const uint64_t *keys, uint64_t *a, uint64_t *b, npy_intp n, i
         while (*start > 0 && *start < n && tied(&t, *start - 1, *start)) {
             ++*start;
         }
-        t.alone |= *start > 0 && *start < n;
     }
     t.bounds[t.parts] = n;
+    for (int k = 0; k < t.parts; k++) {
+        t.alone &= t.bounds[k + 1] - t.bounds[k] >= part_length(n) / 2;
+    }
     thn_parallel(t.parts, ties_task, &t);
 }
 
