@@ -13,7 +13,7 @@ typedef ThnPoolAxis Axis;
 
 /* Elements of the images of which parts of planes are made, about. */
 #define PART 32768
-/* Rows of windows that are prepared at most, where short rows of images are made by columns. */
+/* Rows of windows prepared at most where rows of images, of a vector to 128 bytes, are made by columns: they stay near. */
 #define RING 32
 
 typedef struct {
