@@ -151,6 +151,16 @@ def worker(tree: str, name: str, threads: int, cases: list[str]) -> None:
 # ---- taking turns
 
 
+def in_turn(number: int, contenders: int) -> list[int]:
+    """Who comes when in this round.
+
+    The first one changes: what one leaves in the caches, in the clock rate
+    and of files in memory meets another each time.
+    """
+    first = number % contenders
+    return [*range(first, contenders), *range(first)]
+
+
 def rows_by_turns(trees: list[str], name: str, threads: int, seconds: float, wanted: list[str]) -> Iterator[Row]:
     """The rows of a benchmark whose contenders are called again and again."""
     cores = sorted(os.sched_getaffinity(0))[:threads] if hasattr(os, "sched_setaffinity") else []
@@ -173,9 +183,7 @@ def rows_by_turns(trees: list[str], name: str, threads: int, seconds: float, wan
             times: list[list[float]] = [[] for _ in workers]
             end = time.perf_counter() + seconds * len(workers)
             while time.perf_counter() < end or len(times[0]) < 9:
-                # Who comes first changes: what one leaves in the caches and in the clock rate meets another each time.
-                first = len(times[0]) % len(workers)
-                for i in [*range(first, len(workers)), *range(first)]:
+                for i in in_turn(len(times[0]), len(workers)):
                     time.sleep(harness.POOLS_REST / 5)
                     _say(workers[i], "go")
                     times[i].append(float(_next_line(workers[i], ("TIME",))[1]))
@@ -210,12 +218,12 @@ def rows_of_processes(trees: list[str], threads: int, rounds: int, wanted: list[
         times: list[list[float]] = [[] for _ in trees]
         with tempfile.TemporaryDirectory() as warm:
             for number in range(-1, rounds):
-                for i, tree in enumerate(trees):
+                for i in in_turn(number, len(trees)):
                     with tempfile.TemporaryDirectory() as empty:
                         env = limit_threads(threads)
                         env.pop("PYTHONDONTWRITEBYTECODE", None)
                         env["THEANO_FLAGS"] = f"base_compiledir={warm if state == 'warm' else empty}"
-                        done = subprocess.run([sys.executable, "-c", code, tree], env=env, cwd=empty, text=True, check=True,
+                        done = subprocess.run([sys.executable, "-c", code, trees[i]], env=env, cwd=empty, text=True, check=True,
                                               stdout=subprocess.PIPE)  # fmt: skip
                     if number >= 0:
                         times[i].append(float(done.stdout.split()[-1]))

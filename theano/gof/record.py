@@ -34,6 +34,9 @@ class _Named:
 
         def __init__(self, *args: Any, **named: Any):
             values = self.__dict__
+            if len(args) == len(self.fields) and not named:
+                values.update(zip(self.fields, args))
+                return
             values.update(zip(self.fields, args), **named)
             given = len(args) + len(named)
             complete = given == len(self.fields)

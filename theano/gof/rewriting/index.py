@@ -34,14 +34,20 @@ class Form(NamedTuple):
 
 #: A local optimizer, and what is called with a node.
 Offer = tuple[LocalOptimizer, Callable[[Any], Any]]
-#: A local optimizer, what it asks of inputs, one of several things (None: nothing), bits of which one must be there, the offer.
-Asked = tuple[LocalOptimizer, Sequence["_Rows"] | None, int, Offer]
+#: A local optimizer, what it asks of inputs, one of several things (None: nothing), and bits of which one must be there.
+Asked = tuple[LocalOptimizer, Sequence["_Rows"] | None, int]
 
 # Bits of what an input is: another one rearranged, the one before it, a constant; and one that all have.
 _REARRANGED, _SAME, _CONSTANT, _ANY = 1, 2, 4, 8
+# Those that need not be asked for to matter.
+_OFTEN = _SAME | _CONSTANT
 #: More inputs than any node has.
 MANY = 1 << 30
 _UNHASHABLE = object()
+#: What is known of an Op, by place: its optimizers; the number of its `_Asking`, 0 if none of them looks at inputs; those that
+#: need such an Op in the graph; the bits of what is seen in it; the optimizers and their functions if none looks; those not
+#: for constants only; the set of these optimizers.
+_FOUND, _ASKING, _WOKEN, _SEEN, _OFFERS, _OTHERS, _LASTING = range(7)
 
 
 class _Rows:
@@ -57,6 +63,26 @@ class _Rows:
 
     def __init__(self, forms: Sequence[tuple[Form, Any]], first: int, in_bits: list[tuple] | None = None):
         self.forms, self.first, self.in_bits = forms, first, in_bits
+
+
+class _Asking:
+    """Optimizers of which some look at inputs, and what these ask.
+
+    Attributes
+    ----------
+    found, keys
+        The optimizers, and what they track.
+    bits
+        All that one of them asks for: nothing else need be told apart.
+    asked
+        What each asks, once somebody wants to know.
+    """
+
+    __slots__ = ("found", "keys", "bits", "asked")
+
+    def __init__(self, found: Sequence[LocalOptimizer], keys: Sequence[Any], bits: int):
+        self.found, self.keys, self.bits = found, keys, bits
+        self.asked: list[Asked] | None = None
 
 
 class TrackIndex:
@@ -79,14 +105,15 @@ class TrackIndex:
         self._wanted: dict[LocalOptimizer, _Rows] = {}
         self._forms: dict[Any, dict[LocalOptimizer, Any]] = {}
         self._asked: dict[Any, dict[LocalOptimizer, _Rows]] = {}
-        # Those that ask, and those of them that ask by what they track; those that are for constants only.
-        self._asking: set[LocalOptimizer] = set()
+        # The bits of all that one asks for; those that ask by what they track; those that are for constants only.
+        self._asking: dict[LocalOptimizer, int] = {}
         self._choosers: set[LocalOptimizer] = set()
         self._of_constants: set[LocalOptimizer] = set()
         # Of what is looked for in inputs its bit; of numbers also that of a constant.
         self._bits: dict[Any, int] = {Constant: _CONSTANT}
         self._numbers: dict[Any, int] = {}
         self._bit_of: dict[int, tuple[int, Any]] = {}
+        self._bits_of_sets: dict[frozenset, int] = {}
         # Op or class -> the optimizers that need one in the graph.
         self._waiting: dict[Any, list[LocalOptimizer]] = {}
         self._with_needs: frozenset[LocalOptimizer] | None = None
@@ -94,15 +121,12 @@ class TrackIndex:
         self._forget()
 
     def _forget(self) -> None:
-        # Of each Op: its optimizers; the number of `_choosy` if one of them looks at the inputs first, else 0; those that need
-        # such an Op in the graph; the bits of what the ones that look at inputs see in it; the optimizers and their functions;
-        # those of them that are not for constants only; the set of these optimizers.
+        # Of each Op what `_FOUND` and those after it say.
         self._found = ById()
         # Of each class, by named Op (or None): what is the same of all these Ops, and by what the filters say the rest.
         self._by_value = ById()
-        # What is asked; until somebody wants to know, what tells it.
-        self._choosy: list[Any] = [[]]
-        # Number of optimizers, then what is seen in each input -> those of them for which that is enough, and their functions.
+        self._choosy: list[_Asking] = [_Asking((), (), 0)]
+        # Number of `_Asking`, then what is seen in each input -> the optimizers for which that is enough, and their functions.
         self._by_inputs: dict[tuple[int, ...], tuple[Offer, ...]] = {}
 
     def _name(self, keys: Iterable[Any]) -> None:
@@ -113,7 +137,7 @@ class TrackIndex:
                     self._named[key] = key
                     self._varied.add(type(key))
 
-    def _bits_of(self, keys: Iterable[Any]) -> int:
+    def _bits_of(self, keys: frozenset) -> int:
         """The bits of what is looked for; they are new ones where need be."""
         result, known = 0, self._bit_of
         for key in keys:
@@ -126,6 +150,7 @@ class TrackIndex:
                 else:
                     self._name((key,))
             result |= found[0]
+        self._bits_of_sets[keys] = result
         return result
 
     def add(self, opt: LocalOptimizer) -> None:
@@ -144,20 +169,19 @@ class TrackIndex:
                     opts.append(opt)
             self._name(tracked)
         if wanted is not None:
-            bits = self._bits_of(wanted) | _REARRANGED
+            bits = self._bits_of(frozenset(wanted)) | _REARRANGED
             self._wanted[opt] = _Rows((), bits, [(0, MANY, ((None, bits),), 0, None)])
-            self._asking.add(opt)
+            self._asking[opt] = bits
             if needs is None and Constant not in wanted:
                 # An input is one of these, or such a one rearranged.
                 needs = wanted
         elif (forms := opt.forms()) is not None:
             self._choosers.add(opt)
-            self._asking.add(opt)
             for key, rows in forms.items():
                 self._forms.setdefault(key, {})[opt] = rows
                 self._asked.pop(key, None)
             # What is seen in an Op is remembered: all bits must be there before.
-            self._bits_of(opt.looked_for)
+            self._asking[opt] = self._bits_of(frozenset(opt.looked_for))
         if opt.of_constants:
             self._of_constants.add(opt)
         if needs:
@@ -176,50 +200,52 @@ class TrackIndex:
 
     def woken_by(self, op: Any) -> tuple[LocalOptimizer, ...]:
         """Return the optimizers that need an Op like `op` in the graph."""
-        return (self._found.get(id(op)) or self._look_up(op))[2]
+        return (self._found.get(id(op)) or self._look_up(op))[_WOKEN]
 
     def find(self, op: Any) -> tuple[LocalOptimizer, ...]:
         """Return the optimizers for nodes of `op`: by instance, then by class, then those for all."""
-        return (self._found.get(id(op)) or self._look_up(op))[0]
+        return (self._found.get(id(op)) or self._look_up(op))[_FOUND]
 
     def idle_ops(self, ops: Iterable[Any], asleep: Any) -> dict[int, Any]:
         """Return those of `ops`, by id, of which only nodes of constants are offered to optimizers that are not `asleep`."""
         known = self._found
-        return {id(op): op for op in ops if (known.get(id(op)) or self._look_up(op))[6] <= asleep}
+        return {id(op): op for op in ops if (known.get(id(op)) or self._look_up(op))[_LASTING] <= asleep}
 
     def find_for(self, node: Any) -> tuple[Offer, ...]:
         """Return those of ``find(node.op)`` for which the inputs of `node` are what they ask for, and what to call."""
         known, numbers = self._found, self._numbers
         entry = known.get(id(node.op)) or self._look_up(node.op)
-        inputs = node.inputs
-        if not entry[1]:
+        inputs, number = node.inputs, entry[_ASKING]
+        if not number:
             # What is computed is no constant.
-            return entry[5] if inputs and inputs[0].owner is not None else entry[4]
-        key, last, seen = [entry[1]], None, 0
+            return entry[_OTHERS if inputs and inputs[0].owner is not None else _OFFERS]
+        asking = self._choosy[number]
+        key, last, seen, wanted = [number], None, 0, asking.bits
         for i in inputs:
             owner = i.owner
             if i is last:
                 seen |= _SAME
             elif owner is not None:
-                seen = (known.get(id(owner.op)) or self._look_up(owner.op))[3]
+                seen = (known.get(id(owner.op)) or self._look_up(owner.op))[_SEEN]
                 if seen & _REARRANGED and seen > 0 and owner.inputs[0].owner is None:
                     inner = owner.inputs[0]
                     if isinstance(inner, Constant):
                         seen |= numbers.get(inner.number, _CONSTANT)
+                seen &= wanted
             elif isinstance(i, Constant):
-                seen = numbers.get(i.number, _CONSTANT)
+                seen = numbers.get(i.number, _CONSTANT) & wanted
             else:
                 seen = 0
             key.append(seen)
             last = i
-        chosen = self._by_inputs.get(tuple(key))
+        kinds = tuple(key)
+        chosen = self._by_inputs.get(kinds)
         if chosen is None:
             if len(self._by_inputs) > 20000:
                 self._by_inputs.clear()
-            asked = self._choosy[entry[1]]
-            if isinstance(asked, tuple):
-                asked = self._choosy[entry[1]] = self._what_is_asked(*asked)
-            chosen = self._by_inputs[tuple(key)] = self._offers(asked, key[1:])
+            if asking.asked is None:
+                asking.asked = self._what_is_asked(asking.found, asking.keys)
+            chosen = self._by_inputs[kinds] = self._offers(asking.asked, kinds[1:])
         return chosen
 
     def _look_up(self, op: Any) -> tuple:
@@ -243,31 +269,34 @@ class TrackIndex:
             if not all(key):
                 refused = [opt for opt, accepted in zip(filters, key) if not accepted]
                 found = tuple([opt for opt in found if opt not in refused])
-            choosy = 0
-            offers = tuple([(opt, opt.transform) for opt in found])
-            if not self._asking.isdisjoint(found):
-                choosy = len(self._choosy)
-                # No class is kept here that no optimizer has.
-                self._choosy.append((offers, [key for key in (named, cls) if key in self._forms]))
+            choosy, offers, others = 0, (), ()
             lasting = frozenset(found).difference(self._of_constants)
-            others = offers if len(lasting) == len(found) else tuple([offer for offer in offers if offer[0] in lasting])
+            if self._asking.keys().isdisjoint(found):
+                offers = others = tuple([(opt, opt.transform) for opt in found])
+                if len(lasting) < len(found):
+                    others = tuple([offer for offer in offers if offer[0] in lasting])
+            else:
+                choosy, bits = len(self._choosy), _OFTEN
+                for opt in found:
+                    bits |= self._asking.get(opt, 0)
+                # No class is kept here that no optimizer has.
+                self._choosy.append(_Asking(found, [key for key in (named, cls) if key in self._forms], bits))
             entry = chosen[key] = (found, choosy, woken, seen, offers, others, lasting)
         return self._found.keep(op, *entry)
 
-    def _what_is_asked(self, offers: Iterable[Offer], keys: Sequence[Any]) -> list[Asked]:
-        """What optimizers that track `keys` ask of the inputs of nodes; those that never want such a node are left out."""
+    def _what_is_asked(self, found: Iterable[LocalOptimizer], keys: Sequence[Any]) -> list[Asked]:
+        """What these optimizers that track `keys` ask of the inputs of nodes; those that never want such a node are left out."""
         wanted, choosers, tables = self._wanted, self._choosers, list(map(self._rows_of, keys))
         result: list[Asked] = []
-        for offer in offers:
-            opt = offer[0]
+        for opt in found:
             if opt in choosers:
                 rows = [table[opt] for table in tables if opt in table]
                 if rows:
-                    result.append((opt, rows, rows[0].first | rows[-1].first, offer))
+                    result.append((opt, rows, rows[0].first | rows[-1].first))
             elif opt in wanted:
-                result.append((opt, (wanted[opt],), wanted[opt].first, offer))
+                result.append((opt, (wanted[opt],), wanted[opt].first))
             else:
-                result.append((opt, None, _ANY, offer))
+                result.append((opt, None, _ANY))
         return result
 
     def _rows_of(self, key: Any) -> dict[LocalOptimizer, _Rows]:
@@ -275,25 +304,26 @@ class TrackIndex:
         found = self._asked.get(key)
         if found is None:
             found = self._asked[key] = {}
+            known = self._bits_of_sets
             for opt, forms in self._forms[key].items():
                 first = 0
                 for form, _ in forms:
-                    first |= self._bits_of(form.wants[0][1]) if form.wants else _ANY
+                    first |= (known.get(ops := form.wants[0][1]) or self._bits_of(ops)) if form.wants else _ANY
                 found[opt] = _Rows(forms, first)
         return found
 
-    def _offers(self, asked: list[Asked], seen: list[int]) -> tuple[Offer, ...]:
+    def _offers(self, asked: list[Asked], seen: tuple[int, ...]) -> tuple[Offer, ...]:
         """The optimizers for which inputs are what they ask for, of each of which there are bits."""
         count, present, constant = len(seen), _ANY, _CONSTANT
         for bits in seen:
             present |= bits
             constant &= bits
         offers: list[Offer] = []
-        for opt, groups, bits, offer in asked:
+        for opt, groups, bits in asked:
             if not bits & present or (not constant and opt in self._of_constants):
                 continue
             if groups is None:
-                offers.append(offer)
+                offers.append((opt, opt.transform))
                 continue
             rows = []
             for group in groups:
@@ -312,10 +342,10 @@ class TrackIndex:
         return tuple(offers)
 
     def _in_bits(self, rows: _Rows) -> list[tuple]:
-        rows.in_bits = [
-            (form.least, form.most, tuple([(place, self._bits_of(ops)) for place, ops in form.wants]), form.twice, row)
-            for form, row in rows.forms
-        ]
+        known, rows.in_bits = self._bits_of_sets, []
+        for (least, most, wants, twice), row in rows.forms:
+            bits = tuple([(place, known.get(ops) or self._bits_of(ops)) for place, ops in wants])
+            rows.in_bits.append((least, most, bits, twice, row))
         return rows.in_bits
 
     def _of_value(self, named: Any, cls: type) -> tuple:
