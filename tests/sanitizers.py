@@ -42,13 +42,13 @@ THREADS = [
     "tests/native/test_vm_instructions.py", "tests/native/test_scan_native.py", "tests/native/test_positions_native.py",
     "tests/native/test_convolution.py", "tests/native/test_pooling.py", "tests/native/test_vm_sparse.py",
     "tests/native/test_pool.py", "tests/native/test_thread_pool.py", "tests/sparse/test_sparse_native.py",
-    "tests/sparse/test_sparse_values.py",
+    "tests/sparse/test_sparse_values.py", "tests/native/test_steady_calls.py",
 ]  # fmt: skip
 ALL = {"asan": NATIVE, "tsan": THREADS}
 PART = {
     "asan": ["tests/native/test_ranks.py", "tests/native/test_vm.py", "tests/native/test_vm_fastcall.py",
              "tests/native/test_gather_parts.py", "tests/native/test_convolution.py", "tests/native/test_pooling.py",
-             "tests/native/test_pool.py"],
+             "tests/native/test_pool.py", "tests/native/test_steady_calls.py"],
     "tsan": ["tests/compile/test_function_threads.py", "tests/native/test_gather_parts.py", "tests/native/test_thread_pool.py"],
 }  # fmt: skip
 

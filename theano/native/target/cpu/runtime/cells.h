@@ -121,6 +121,8 @@ typedef struct ThnFrame {
     struct ThnProgram *prog;
     ThnCell *cells;
     ThnDest *dests;          /* by cell number; NULL until a loop uses the frame. Of cells with THN_CELL_DEST only */
+    struct ThnCalls *calls;  /* that repeat the last one; see steady_calls.c. NULL: they do not */
+    int wait, patience;      /* calls until one is recorded, and what that was at first */
     struct ThnAgain *again;  /* by instruction: how a step of a loop repeats it; see replay.c. NULL until then */
     ThnScratch *scratch;     /* one per instruction */
     double work;             /* out-parameter of prepare, 0 before each prepare */

@@ -143,6 +143,7 @@ static int parse_all(ThnProgram *p, PyObject *const *seqs)
     PARSE_EACH(p, seqs[3], constants, nconstants, parse_slot)
     PARSE_EACH(p, seqs[4], outputs, noutputs, parse_output)
     PARSE_EACH(p, seqs[5], updates, nupdates, parse_update)
+    p->may_be_steady = thn_may_be_steady(p);
     return 0;
 }
 

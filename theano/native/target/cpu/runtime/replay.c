@@ -14,13 +14,6 @@
 #define PACK_STEPS 8        /* steps for which a matrix is rearranged */
 #define MOST_OUTPUTS 8     /* instructions with more are taken to change shapes */
 
-/* A view of several inputs may move within its base. */
-static int kind_of(const ThnInstr *ins)
-{
-    const int kind = thn_rows[ins->def->code].replay;
-    return kind == THN_REPLAY_VIEW && ins->nin > 1 ? THN_REPLAY_FULL : kind;
-}
-
 int thn_replayable(const ThnProgram *p)
 {
     if (p->tail_start < p->ninstrs) { /* or there is something to undo */
@@ -97,16 +90,20 @@ void thn_run_packed(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
 /* Chooses how the instruction that has just run will be repeated. */
 static void record(ThnFrame *f, const ThnInstr *ins, ThnAgain *a, double work)
 {
-    a->now = kind_of(ins);
+    a->now = thn_rows[ins->def->code].replay;
     a->work = work;
     if (a->now == THN_REPLAY_VIEW) {
         const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
         if (out->kind != THN_KIND_TENSOR || in->kind != THN_KIND_TENSOR || out->buf != in->buf) {
             a->now = THN_REPLAY_FULL;
         }
+        for (int k = 1; k < ins->nin; k++) {
+            /* The view may move within its base. */
+            a->now = thn_has_same_value(THN_IN(f, ins, k)) ? a->now : THN_REPLAY_FULL;
+        }
         a->offset = out->data - in->data;
     }
-    if (a->now == THN_REPLAY_VIEW && (THN_IN(f, ins, 0)->flags & THN_CELL_FIXED)) {
+    if (a->now == THN_REPLAY_SHAPE || (a->now == THN_REPLAY_VIEW && (THN_IN(f, ins, 0)->flags & THN_CELL_FIXED))) {
         THN_OUT(f, ins, 0)->flags |= THN_CELL_FIXED;
     }
     if (a->now == THN_REPLAY_PRODUCT) {
@@ -174,6 +171,7 @@ int thn_repeats(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
             }
         }
         return !is_shown(out);
+    case THN_REPLAY_SHAPE: return !is_shown(out);
     case THN_REPLAY_COPY: return out->kind == THN_KIND_TENSOR && !is_shown(out);
     case THN_REPLAY_KERNEL: {
         const ThnKernel *k = ((const thn_kernel_params *)ins->data)->kernel;
@@ -198,7 +196,8 @@ static int run_quickly(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
     }
     switch (a->now) {
     case THN_REPLAY_VIEW: THN_OUT(f, ins, 0)->data = THN_IN(f, ins, 0)->data + a->offset; return 1;
-    case THN_REPLAY_EMPTY: return 1;
+    case THN_REPLAY_EMPTY:
+    case THN_REPLAY_SHAPE: return 1;
     case THN_REPLAY_KERNEL: return run_kernel(f, ins, a) < 0 ? -1 : 1;
     case THN_REPLAY_PRODUCT:
         if (thn_product_in_place(ins)) {

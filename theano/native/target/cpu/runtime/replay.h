@@ -24,6 +24,11 @@ enum { THN_ALONE, THN_KEEP, THN_AGAIN };
 int thn_run_step(ThnProgram *p, ThnFrame *f, int how, size_t *bytes);
 /* Whether the instruction can be repeated as it was recorded: the values lie where they lay, and nobody sees them. */
 int thn_repeats(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a);
+/* Whether the cell's value is that of the step before. */
+static inline int thn_has_same_value(const ThnCell *c)
+{
+    return (c->flags & (THN_CELL_FIXED | THN_CELL_CONST)) != 0;
+}
 /* Whether a product overwrites its first operand. */
 static inline int thn_product_in_place(const ThnInstr *ins)
 {

@@ -43,11 +43,6 @@ struct ThnSteady {
     Link *links;
 };
 
-static int has_same_value(const ThnCell *c)
-{
-    return (c->flags & (THN_CELL_FIXED | THN_CELL_CONST)) != 0;
-}
-
 static Place place_of(const ThnSteady *s, const ThnCell *c)
 {
     return s->places[c - s->frame->cells];
@@ -87,7 +82,7 @@ static int row_call(ThnSteady *s, Call *call)
         return 0;
     }
     const ThnCell *x = o.x, *b = o.y, *z = o.z, *alpha = o.alpha, *beta = o.beta, *y = THN_OUT(f, ins, 0);
-    if ((alpha && !has_same_value(alpha)) || (beta && !has_same_value(beta)) || x->ndim + b->ndim < 3) {
+    if ((alpha && !thn_has_same_value(alpha)) || (beta && !thn_has_same_value(beta)) || x->ndim + b->ndim < 3) {
         return 0;
     }
     /* A matrix and a column: the column's row and the transposed matrix. */
@@ -133,7 +128,7 @@ static int add_call(ThnSteady *s, const ThnInstr *ins, const ThnAgain *a)
     case THN_REPLAY_VIEW: put_place(s, THN_OUT(f, ins, 0), place_of(s, THN_IN(f, ins, 0)), a->offset); return 1;
     case THN_REPLAY_EMPTY:
         for (int i = 0; i < ins->nin; i++) {
-            if (!has_same_value(THN_IN(f, ins, i))) {
+            if (!thn_has_same_value(THN_IN(f, ins, i))) {
                 return 0;
             }
         }
@@ -163,6 +158,7 @@ static int add_call(ThnSteady *s, const ThnInstr *ins, const ThnAgain *a)
             link_cells(s, ins);
         }
         break;
+    case THN_REPLAY_SHAPE: return 1;
     case THN_REPLAY_COPY: link_cells(s, ins); break;
     default: return 0;
     }

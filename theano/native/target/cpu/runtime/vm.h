@@ -86,6 +86,7 @@ typedef struct ThnProgram {
     int serialise;
     int cleared;
     ThnLock lock;
+    int may_be_steady;    /* calls of the same layouts may repeat one another */
     int profile;
     long long call_count;
     double call_time;
@@ -104,6 +105,12 @@ void thn_frame_put(ThnProgram *p, ThnFrame *f);
 void thn_frame_destroy(ThnProgram *p, ThnFrame *f);
 /* Runs all instructions. -1 with a Python exception set. */
 int thn_run(ThnProgram *p, ThnFrame *f);
+/* The same for a call, whose inputs are loaded: it may repeat the one before. */
+int thn_run_call(ThnProgram *p, ThnFrame *f);
+int thn_may_be_steady(const ThnProgram *p);
+/* At the end of a call that may be repeated: lets go of what it was given and returned. */
+void thn_calls_end(ThnProgram *p, ThnFrame *f);
+void thn_calls_free(ThnFrame *f);
 /* After a failure: puts back what guarded instructions have overwritten, the last first. The Python exception stays. */
 void thn_undo(ThnProgram *p, ThnFrame *f);
 /* Loads input i from `v` (NULL or None: the storage list). */
@@ -161,7 +168,7 @@ static inline int thn_call(ThnProgram *p, int (*load)(ThnProgram *p, ThnFrame *f
     ThnFrame *f = thn_frame_get(p);
     if (f) {
         r = load(p, f, what);
-        if (r > 0 && (thn_run(p, f) < 0 || thn_finish(p, f, out) < 0)) {
+        if (r > 0 && (thn_run_call(p, f) < 0 || thn_finish(p, f, out) < 0)) {
             r = -1;
         }
         thn_frame_put(p, f);

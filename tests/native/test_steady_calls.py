@@ -1,0 +1,216 @@
+"""Functions that are called again and again: calls with arrays of the same layouts repeat one another on memory that stays."""
+
+import gc
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import theano
+import theano.tensor as T
+from tests.native.vm_tools import make, runtime, tensor
+
+PYTHON = theano.Mode(linker="py", optimizer="fast_compile")
+CALLS = 9
+"""More than are waited for."""
+
+
+def in_use():
+    gc.collect()
+    return runtime.pool_stats()["in_use"]
+
+
+@pytest.fixture(scope="module")
+def functions():
+    """Natively and in Python: results that are views of one another, in place, 0-d, of products and of reductions."""
+    x, w, v, s = T.dmatrix(), T.dmatrix(), T.dvector(), T.dscalar()
+    product = T.dot(x, w)
+    gates = T.nnet.sigmoid(product[:, 1:] + s)
+    centred = T.tanh(x - x.mean(axis=1, keepdims=True))
+    outputs = [
+        product, gates, gates[::-1], gates.T[1:], product.sum(), centred, centred[0] * v, T.dot(x.T, centred), T.dot(w.T, v),
+        T.max(abs(centred), axis=0), T.exp(s) + v[0], 0.5 * T.dot(v, w) + w[0], x[:, ::-1] * 2, centred, (v > s).any(),
+    ]  # fmt: skip
+    return [[theano.function([x, w, v, s], some, mode=mode, on_unused_input="ignore")
+             for some in (outputs, outputs[:1], outputs[4], [])]
+            for mode in (None, PYTHON)]
+
+
+LAYOUTS = {
+    "C": np.copy,
+    "F": np.asfortranarray,
+    "reversed": lambda a: a[::-1, ::-1],
+    "apart": lambda a: np.repeat(a, 2, axis=1)[:, ::2],
+}
+
+
+def arguments(sizes, layouts, seed):
+    rows, inner, columns = sizes
+    rng = np.random.RandomState(seed)
+    matrices = [LAYOUTS[name](rng.randn(*shape)) for name, shape in zip(layouts, ((rows, inner), (inner, columns)), strict=True)]
+    return [*matrices, rng.randn(inner), float(rng.randn())]
+
+
+def results(functions, values):
+    """Of all functions in one list."""
+    found = []
+    for f in functions:
+        r = f(*values)
+        found += r if isinstance(r, list) else [r]
+    return found
+
+
+@settings(max_examples=40, deadline=None)
+@given(data=st.data())
+def test_each_call_has_its_own_values_and_memory(functions, data):
+    native, python = functions
+    sizes = st.tuples(*[st.integers(1, 9)] * 3)
+    layouts = st.tuples(*[st.sampled_from(sorted(LAYOUTS))] * 2)
+    found, wanted = [], []
+    # How many calls follow one another with the same shapes and layouts.
+    for runs, shape, layout in data.draw(st.lists(st.tuples(st.integers(1, 2 * CALLS), sizes, layouts), min_size=1, max_size=5)):
+        for _ in range(runs):
+            values = arguments(shape, layout, len(found))
+            copies = [np.copy(v) for v in values]
+            found.append(results(native, values))
+            wanted.append(results(python, values))
+            for a, before in zip(values, copies, strict=True):
+                np.testing.assert_array_equal(a, before)
+    for ours, theirs in zip(found, wanted, strict=True):
+        for a, b in zip(ours, theirs, strict=True):
+            assert a.shape == b.shape and a.dtype == b.dtype
+            np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+
+
+def test_results_can_be_overwritten():
+    x = T.dvector()
+    f = theano.function([x], [T.exp(x), T.exp(x)[1:]])
+    for call in range(2 * CALLS):
+        a = np.arange(4.0) + call
+        whole, part = f(a)
+        np.testing.assert_allclose(whole[1:], part)
+        np.testing.assert_allclose(whole, np.exp(a))
+        whole[:] = part[:] = -1
+
+
+def test_nothing_keeps_arguments_and_results():
+    x, y = T.dmatrix(), T.dmatrix()
+    f = theano.function([x, y], [T.tanh(x.T + y[0]), T.dot(x, y)[:, ::2]])
+    for call in range(2 * CALLS):
+        values = [np.random.RandomState(call).randn(6, 6) for _ in range(2)]
+        results = f(*values)
+        gone = [weakref.ref(a) for a in [*values, *results]]
+        del values, results
+        assert [r() for r in gone] == [None] * 4, call
+
+
+def test_memory_goes_with_the_function():
+    def use():
+        x, y = T.dmatrix(), T.dmatrix()
+        f = theano.function([x, y], T.tanh(T.dot(T.exp(x), y)[:, 1:] + 1).sum(axis=0))
+        for _ in range(CALLS):
+            f(np.ones((30, 30)), np.ones((30, 30)))
+        return in_use()
+
+    use()
+    before = in_use()
+    assert before < use() < before + 100_000
+    assert in_use() == before
+
+
+def test_large_memory_does_not_stay():
+    x = T.dvector()
+    f = theano.function([x], T.dot(T.exp(x), T.tanh(x)[::-1]))
+    before = in_use()
+    for _ in range(CALLS):
+        f(np.ones(200_000))
+    assert in_use() <= before + 100_000
+
+
+def test_updates_of_shared_variables():
+    x, w, n = T.dvector(), theano.shared(np.ones(5)), theano.shared(0.0)
+    f = theano.function([x], T.tanh(w) * x, updates=[(w, T.tanh(w) + x), (n, n + 1)])
+    state, held = np.ones(5), []
+    for call in range(3 * CALLS):
+        a = np.random.RandomState(call).randn(5)
+        np.testing.assert_allclose(f(a), np.tanh(state) * a)
+        state = np.tanh(state) + a
+        held.append((w.get_value(borrow=True), state))
+        if call % 11 == 10:
+            # A value of another layout, and back.
+            w.set_value(np.repeat(state, 2)[::2], borrow=True)
+    assert n.get_value() == 3 * CALLS
+    for ours, wanted in held[:-2]:
+        assert ours.shape == wanted.shape
+    np.testing.assert_allclose(w.get_value(), state)
+
+
+@pytest.mark.parametrize("late", [0, 1, CALLS, 3 * CALLS])
+def test_an_error_changes_nothing(late):
+    x, i = T.dmatrix(), T.dmatrix()
+    f = theano.function([x, i], T.dot(T.exp(x), i) + 1)
+    good = np.random.RandomState(0).randn(3, 4), np.random.RandomState(1).randn(4, 2)
+    wanted = np.exp(good[0]) @ good[1] + 1
+    for _ in range(late):
+        np.testing.assert_allclose(f(*good), wanted)
+    for _ in range(3):
+        with pytest.raises(ValueError, match="(?i)shape|align|dimension"):
+            f(good[0], np.ones((5, 2)))
+        for _ in range(CALLS):
+            np.testing.assert_allclose(f(*good), wanted)
+
+
+def test_many_threads():
+    x, y = T.dmatrix(), T.dmatrix()
+    f = theano.function([x, y], [T.tanh(T.dot(x, y)), T.dot(x, y)[0]])
+    wrong = []
+
+    def call(seed):
+        rng = np.random.RandomState(seed)
+        for n in rng.randint(1, 4, 300):
+            a, b = rng.randn(n, 5), rng.randn(5, 3)
+            whole, row = f(a, b)
+            if not (np.allclose(whole, np.tanh(a @ b)) and np.allclose(row, (a @ b)[0])):
+                wrong.append(seed)
+
+    threads = [threading.Thread(target=call, args=(seed,)) for seed in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_a_profile_counts_all_calls():
+    x = tensor("float64", 2)
+    program = make("dot", [x, x], [x])
+    a = np.random.RandomState(0).randn(4, 4)
+    for profile in (False, True, False, True):
+        program.set_profile(profile)
+        for _ in range(CALLS):
+            np.testing.assert_allclose(program.call([a, a])[0], a @ a)
+    assert program.call_count == 4 * CALLS
+    assert program.node_counts() == [2 * CALLS]
+
+
+def test_a_freed_program_begins_anew():
+    x = tensor("float64", 2)
+    program = make("dot", [x, x], [x])
+    a = np.random.RandomState(0).randn(4, 4)
+    for _ in range(3):
+        for _ in range(CALLS):
+            np.testing.assert_allclose(program.call([a, a])[0], a @ a)
+        program.free()
+
+
+def test_empty_arrays_between_others():
+    x, w = T.dmatrix(), T.dmatrix()
+    f = theano.function([x, w], [T.dot(x, w), T.exp(x), T.exp(x).sum(axis=1)])
+    for n in [3] * CALLS + [0] * CALLS + [1] * 3 * CALLS + [0] * 5 * CALLS + [3] * 9 * CALLS:
+        a, b = np.random.RandomState(n).randn(n, 4), np.ones((4, 2))
+        for found, wanted in zip(f(a, b), (a @ b, np.exp(a), np.exp(a).sum(axis=1)), strict=True):
+            assert found.shape == wanted.shape
+            np.testing.assert_allclose(found, wanted)
