@@ -417,14 +417,10 @@ static double depth_cost(const ThnConv *c)
         return -1;
     }
     for (int i = 1; i < THN_CONV_DIMS; i++) {
-        if (c->image[i] > MOST_LENGTH || c->top[i] > MOST_LENGTH || c->low[i] > MOST_LENGTH || c->low[i] < 0) {
-            return -1;
-        }
+        THN_NEED(c->image[i] <= MOST_LENGTH && c->top[i] <= MOST_LENGTH && c->low[i] <= MOST_LENGTH && c->low[i] >= 0);
     }
-    if (c->low[2] > 4096 || c->top[2] - c->image[2] > 4096) {
-        /* Each vector of positions that is an edge takes memory. */
-        return -1;
-    }
+    /* Each vector of positions that is an edge takes memory. */
+    THN_NEED(c->low[2] <= 4096 && c->top[2] - c->image[2] <= 4096);
     const double rows = (double)(c->batch * c->groups * c->filters * c->top[1]), vectors = (double)((c->top[2] * c->item + 31) / 32);
     return rows * (4 + vectors * ((double)(taps * taps) * 0.2 + 1 + 2 * (double)stride)) + 1000;
 }

@@ -237,9 +237,8 @@ static int copy_prepare(ThnFrame *f, const ThnInstr *ins)
     if (in->kind == THN_KIND_OBJECT) {
         return copy_object(f, ins);
     }
-    THN_TRY(thn_out_alloc(f, out, in->dims));
-    f->work = (double)thn_size(out) * out->itemsize * 0.15;
-    return 0;
+    f->work = (double)thn_size(in) * out->itemsize * 0.15;
+    return thn_out_alloc(f, out, in->dims);
 }
 
 /* Objects, and what is a view, have been dealt with. */

@@ -33,9 +33,8 @@ static int special_prepare(ThnFrame *f, const ThnInstr *ins)
             from[i] = k;
         }
     }
-    THN_TRY(thn_out_alloc(f, out, dims));
-    f->work = 60.0 * (double)thn_size(out);
-    return 0;
+    f->work = 60.0 * (double)thn_product(out->ndim, dims);
+    return thn_out_alloc(f, out, dims);
 }
 
 typedef struct {
