@@ -1,6 +1,5 @@
 /* How failures are handed on. */
-#ifndef THN_FAILING_H
-#define THN_FAILING_H
+#pragma once
 
 /* In a function that returns -1 where it fails, with the error set: hands on the failure of a call, or that there is no memory. */
 #define THN_TRY(call)     \
@@ -18,5 +17,3 @@
             return NULL;           \
         }                          \
     } while (0)
-
-#endif
