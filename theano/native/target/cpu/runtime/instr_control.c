@@ -37,14 +37,10 @@ int thn_truth(const ThnCell *c)
 static int jump_if_false_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *c = THN_IN(f, ins, 0);
-    int yes;
-    if (c->kind == THN_KIND_OBJECT) {
-        yes = PyObject_IsTrue(c->obj);
-        THN_TRY(yes);
-    } else {
-        THN_FAIL_IF(f, c->ndim != 0 && thn_size(c) != 1, PyExc_ValueError, "a condition must be a scalar");
-        yes = thn_truth(c);
-    }
+    const int is_object = c->kind == THN_KIND_OBJECT;
+    THN_FAIL_IF(f, !is_object && c->ndim != 0 && thn_size(c) != 1, PyExc_ValueError, "a condition must be a scalar");
+    const int yes = is_object ? PyObject_IsTrue(c->obj) : thn_truth(c);
+    THN_TRY(yes);
     if (!yes) {
         f->next = ((const thn_jump_if_false_params *)ins->data)->target;
     }

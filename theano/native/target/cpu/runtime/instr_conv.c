@@ -132,10 +132,8 @@ static void lay_out(const ThnInstr *ins, State *s, ThnConv *c, int operand, cons
     const int nd = params->strides.n, lead = THN_CONV_DIMS - nd;
     npy_intp dense[2 + 2 * THN_CONV_DIMS];
     const npy_intp *strides = cell->strides;
-    s->copied[operand] = cell->itemsize != c->item;
-    if (operand != FILTERS && cell->dims[nd + 1] > 1 && strides[nd + 1] != c->item) {
-        s->copied[operand] = 1;
-    }
+    const int has_gaps = operand != FILTERS && cell->dims[nd + 1] > 1 && strides[nd + 1] != c->item;
+    s->copied[operand] = cell->itemsize != c->item || has_gaps;
     if (s->copied[operand]) {
         thn_dense_strides(cell->ndim, cell->dims, c->item, dense);
         strides = dense;

@@ -150,9 +150,7 @@ static Py_ssize_t count_same(ThnFrame *f, const ThnInstr *ins, PyObject *x, Py_s
         /* Another thread may change the list while the GIL is released. */
         THN_OWNED PyObject *other = Py_NewRef(PyList_GET_ITEM(x, i));
         const int same = same_values(other, element);
-        if (same > 0) {
-            *at = i;
-        }
+        *at = same > 0 ? i : *at;
         found = same < 0 ? -1 : found + same;
     }
     return found;
