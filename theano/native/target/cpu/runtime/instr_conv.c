@@ -59,7 +59,7 @@ static npy_intp infer(const Params *params, int direction, int i, npy_intp other
     return full ? top - reach + 1 : top + reach - 1 - (params->border == THN_ConvBorder_HALF ? reach / 2 * 2 : pads);
 }
 
-/* Of `describe`. */
+/* What `describe` refuses, with the shapes that it was given. */
 #define REFUSE_IF(condition, text, ...)                                                                                     \
     THN_FAIL_IF(f, condition, PyExc_ValueError, "%s: " text " (images of shape %s, filters of shape %s)", thn_name_of(ins), \
                 __VA_ARGS__, THN_SHAPE(nd + 2, images), THN_SHAPE(filters_nd, filters))
