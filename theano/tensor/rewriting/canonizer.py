@@ -347,19 +347,15 @@ class AlgebraicCanonizer(LocalOptimizer):
         if found is None:
             return False
         num, denum = found
-        kind = node.outputs[0].type
-        if denum or len(num) < 2 or self._role(node.op) != _MAIN or self._sums is None:
+        kind, present = node.outputs[0].type, node.fgraph.variables
+        stays = not denum and len(num) > 1 and self._role(node.op) == _MAIN and self._sums is not None
+        if not stays or all(v.type.broadcastable != kind.broadcastable for v in num):
             return self._built(node, num, denum)
-        dtype, pattern, same, present = kind.dtype, kind.broadcastable, False, node.fgraph.variables
         for v in num:
-            if v.type.dtype != dtype or len(v.type.broadcastable) != len(pattern):
+            of_kind = v.type.dtype == kind.dtype and v.type.ndim == kind.ndim
+            # What a simplifier makes may not fit into the graph.
+            if not of_kind or (v not in present and not isinstance(v, Constant)):
                 return self._built(node, num, denum)
-            if v not in present and not isinstance(v, Constant):
-                # What a simplifier makes may not fit into the graph.
-                return self._built(node, num, denum)
-            same = same or v.type.broadcastable == pattern
-        if not same:
-            return self._built(node, num, denum)
         # As of a node that has just been made.
         _terms_of.pop(id(node), None)
         return NewInputs(num)

@@ -1,6 +1,5 @@
 /* Everything that C text of scalar ops may use. The printer includes only the parts that a kernel needs. */
-#ifndef THEANO_KERNEL_H
-#define THEANO_KERNEL_H
+#pragma once
 #include "include/tk_core.h"
 #include "include/tk_exp.h"
 #include "include/tk_log.h"
@@ -13,4 +12,3 @@
 #include "include/tk_erf.h"
 #include "include/tk_gamma.h"
 #include "include/tk_complex.h"
-#endif

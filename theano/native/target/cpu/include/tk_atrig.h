@@ -1,6 +1,5 @@
 /* asin, acos, atan, atan2: reduction as in fdlibm (Sun Microsystems, 1993), polynomials by Remez. */
-#ifndef TK_ATRIG_H
-#define TK_ATRIG_H
+#pragma once
 #include "tk_core.h"
 
 double asin(double), acos(double), atan(double), atan2(double, double);
@@ -90,4 +89,3 @@ TK_INLINE float tk_atan2f(float y, float x) { return (float)tk_atan2(y, x); }
 #define acos(x) TK_OWN1(acos, x)
 #define atan(x) TK_OWN1(atan, x)
 #define atan2(x, y) TK_REAL2(TK_OWN(atan2f), TK_OWN(atan2), x, y)
-#endif

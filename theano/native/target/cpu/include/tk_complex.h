@@ -1,6 +1,5 @@
 /* Complex types: C99's. With gcc, products and quotients follow Fortran's rules (-fcx-fortran-rules), as NumPy's do. */
-#ifndef TK_COMPLEX_H
-#define TK_COMPLEX_H
+#pragma once
 #include "tk_core.h"
 
 typedef float _Complex npy_complex64;
@@ -60,4 +59,3 @@ TK_QUOTIENT(tk_quotient_complex128, npy_complex128, double)
     }
 TK_COMPLEX_POWER(tk_power_complex64, npy_complex64, float, __builtin_cpowf)
 TK_COMPLEX_POWER(tk_power_complex128, npy_complex128, double, __builtin_cpow)
-#endif

@@ -1,8 +1,7 @@
 /* Functions of exponentials that lose digits or overflow when they are composed: the density of the logistic distribution
  * and logarithms of 1 - exp(x), exp(x) - 1, cosh(x), 1 - tanh(x) and x / (1 - x). Each has one expm1 and one logarithm, of
  * arguments chosen by selections, so that loops vectorise. Errors below 4 ulp. */
-#ifndef TK_COMPOUND_H
-#define TK_COMPOUND_H
+#pragma once
 #include "tk_hyper.h"
 
 #define TK_LN2_F64 0x1.62e42fefa39efp-1
@@ -41,4 +40,3 @@ TK_INLINE float tk_log_expm1_f32(float x) { return (float)tk_log_expm1_f64(x); }
 #define tk_log_1_minus_tanh(x) TK_REAL1(tk_log_1_minus_tanh_f32, tk_log_1_minus_tanh_f64, x)
 #define tk_log_1_minus_exp(x) TK_REAL1(tk_log_1_minus_exp_f32, tk_log_1_minus_exp_f64, x)
 #define tk_log_expm1(x) TK_REAL1(tk_log_expm1_f32, tk_log_expm1_f64, x)
-#endif

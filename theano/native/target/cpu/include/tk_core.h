@@ -1,6 +1,5 @@
 /* Types, constants and integer helpers of generated kernels. No other header is included: parsing this must stay quick. */
-#ifndef TK_CORE_H
-#define TK_CORE_H
+#pragma once
 
 typedef unsigned char npy_bool;
 typedef signed char npy_int8;
@@ -262,4 +261,3 @@ TK_REAL_DIVISION(32, float, f)
 /* Sign: NaN stays NaN. */
 #define tk_sign(x) ({ __typeof__(x) tk_x = (x); tk_x > 0 ? (__typeof__(x))1 : tk_x < 0 ? (__typeof__(x))-1 : \
     tk_x == 0 ? (__typeof__(x))0 : tk_x; })
-#endif

@@ -1,8 +1,7 @@
 /* erf, erfc, erfcx and the rate exp(-x^2) / (sqrt(pi) erfc(x)) at which erfc falls: for |x| < 1 (erf) an odd polynomial; beyond,
  * exp(-x^2) f(t) / (1 + 2x) with t = (x - 4) / (x + 4) and f a polynomial fitted to (1 + 2x) exp(x^2) erfc(x), after Shepherd and
  * Laframboise (Math. Comp. 36, 1981); erfcx and the rate alike. */
-#ifndef TK_ERF_H
-#define TK_ERF_H
+#pragma once
 #include "tk_exp.h"
 
 double erf(double), erfc(double);
@@ -218,4 +217,3 @@ TK_INLINE float tk_erfc_rate_slope_f32(float x) { return (float)tk_erfc_rate_slo
 #define tk_erfc_rate(x) TK_REAL1(tk_erfc_rate_f32, tk_erfc_rate_f64, x)
 #define tk_erfc_rate_slope(x) TK_REAL1(tk_erfc_rate_slope_f32, tk_erfc_rate_slope_f64, x)
 #define tk_erfc_rate_excess(x) TK_REAL1(tk_erfc_rate_excess_f32, tk_erfc_rate_excess_f64, x)
-#endif

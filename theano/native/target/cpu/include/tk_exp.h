@@ -3,8 +3,7 @@
  *
  * Polynomials are summed in pairs of pairs: in a loop whose steps wait for one another (a recurrence) it is the length of
  * the longest chain of operations that takes the time. */
-#ifndef TK_EXP_H
-#define TK_EXP_H
+#pragma once
 #include "tk_core.h"
 
 double exp(double), exp2(double), expm1(double);
@@ -136,4 +135,3 @@ TK_INLINE float tk_x_exp_minus_square_f32(float x) { return (float)tk_x_exp_minu
 #define tk_x_exp_minus_square(x) TK_REAL1(tk_x_exp_minus_square_f32, tk_x_exp_minus_square_f64, x)
 #define exp2(x) TK_OWN1(exp2, x)
 #define expm1(x) TK_OWN1(expm1, x)
-#endif

@@ -1,7 +1,6 @@
 /* Hyperbolic functions and their inverses, sigmoid, softplus: from expm1, exp, log1p. float32 forms of the rarer ones by
  * way of double. */
-#ifndef TK_HYPER_H
-#define TK_HYPER_H
+#pragma once
 #include "tk_exp.h"
 #include "tk_log.h"
 
@@ -143,4 +142,3 @@ TK_INLINE float tk_atanhf(float x) { return (float)tk_atanh(x); }
 #define asinh(x) TK_OWN1(asinh, x)
 #define acosh(x) TK_OWN1(acosh, x)
 #define atanh(x) TK_OWN1(atanh, x)
-#endif

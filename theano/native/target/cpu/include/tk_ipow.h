@@ -1,6 +1,5 @@
 /* Powers of integers, which wrap; a negative power is 0, but for 1 and -1. */
-#ifndef TK_IPOW_H
-#define TK_IPOW_H
+#pragma once
 #include "tk_core.h"
 
 #define TK_POWER(T, NEGATIVE)                                                                  \
@@ -20,4 +19,3 @@ TK_POWER(uint8, 0)
 TK_POWER(uint16, 0)
 TK_POWER(uint32, 0)
 TK_POWER(uint64, 0)
-#endif

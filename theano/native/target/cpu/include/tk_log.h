@@ -1,8 +1,7 @@
 /* log, log2, log10, log1p: x = 2^k m with m in [sqrt(1/2), sqrt(2)), log(m) = f - f^2/2 + s (f^2/2 + R(s^2)) with
  * f = m - 1 and s = f / (2 + f), the splitting of Tang (1990) and fdlibm; R by Remez, and for float32 a polynomial in f.
  * Errors below 1 ulp. */
-#ifndef TK_LOG_H
-#define TK_LOG_H
+#pragma once
 #include "tk_core.h"
 
 double log(double), log2(double), log10(double), log1p(double);
@@ -85,4 +84,3 @@ TK_INLINE float tk_log10f(float x)
 #define log2(x) TK_OWN1(log2, x)
 #define log10(x) TK_OWN1(log10, x)
 #define log1p(x) TK_OWN1(log1p, x)
-#endif

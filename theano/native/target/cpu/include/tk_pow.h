@@ -1,7 +1,6 @@
 /* pow: log2(|x|) as a sum of two doubles (relative error below 2^-64), times y, then 2^ of the two parts; float32 by way
  * of double. The signs, zeros and infinities of C99 annex F by selections. cbrt is libm's. */
-#ifndef TK_POW_H
-#define TK_POW_H
+#pragma once
 #include "tk_exp.h"
 #include "tk_log.h"
 
@@ -73,4 +72,3 @@ TK_INLINE float tk_powf(float x, float y)
 #define pow(x, y) _Generic((x) + (y), float: TK_OWN(powf), TK_HALF(TK_OWN(powf)) float _Complex: cpowf, double _Complex: cpow, \
     default: TK_OWN(pow))(x, y)
 #define cbrt(x) TK_REAL1(cbrtf, cbrt, x)
-#endif

@@ -1,8 +1,7 @@
 /* sin, cos, tan: Cody-Waite reduction by multiples of pi/2 in three parts (exact to about 2^-160 of the multiple) and
  * minimax polynomials, no branch. An argument beyond the reduction's range sets `tk_bad`; the loop around then computes
  * its block again with the scalar functions of libm (tk_slow_*), which reduce by Payne and Hanek's method. */
-#ifndef TK_TRIG_H
-#define TK_TRIG_H
+#pragma once
 #include "tk_core.h"
 
 double sin(double), cos(double), tan(double);
@@ -30,4 +29,3 @@ double _Complex csin(double _Complex), ccos(double _Complex), ctan(double _Compl
 #define sin(x) TK_GUARDED(sin, x)
 #define cos(x) TK_GUARDED(cos, x)
 #define tan(x) TK_GUARDED(tan, x)
-#endif

@@ -1,6 +1,5 @@
 /* Segments of memory out of which the pool's middle-sized blocks are cut. For pool.c alone, under its lock. */
-#ifndef THN_ARENA_H
-#define THN_ARENA_H
+#pragma once
 
 #include "failing.h"
 #include <stddef.h>
@@ -45,6 +44,4 @@ size_t thn_arena_retained(void);             /* bytes of pages of free blocks */
 #define thn_arena_give(b, keep) ((void)(b), (void)(keep))
 #define thn_arena_release() ((void)0)
 #define thn_arena_retained() ((size_t)0)
-#endif
-
 #endif

@@ -440,11 +440,8 @@ static PyObject *blas_set(PyObject *Py_UNUSED(self), PyObject *args)
     const char *name = "";
     THN_NULL_UNLESS(PyArg_ParseTuple(args, "O!|s", &PyDict_Type, &pointers, &name));
     THN_NULL_UNLESS(thn_take_routines(pointers, N_ROUTINES, names, routines, 0) == 0);
-    set_blas_threads = (void (*)(int))pointer_of(pointers, "set_num_threads");
     get_blas_threads = (int (*)(void))pointer_of(pointers, "get_num_threads");
-    if (!get_blas_threads) {
-        set_blas_threads = NULL;
-    }
+    set_blas_threads = get_blas_threads ? (void (*)(int))pointer_of(pointers, "set_num_threads") : NULL;
     snprintf(blas_name, sizeof blas_name, "%s", name);
     blas_state = 1;
     THN_NULL_UNLESS(!PyErr_Occurred());

@@ -1,6 +1,5 @@
 /* Matrix products over BLAS function pointers, for any strides and dtypes. No Python objects: the GIL may be released. */
-#ifndef THN_BLAS_H
-#define THN_BLAS_H
+#pragma once
 
 #include "cells.h"
 
@@ -51,5 +50,3 @@ int thn_load_routines(const char *from, const char *function);
 /* Routines for the four types by the addresses that a dict has under their names: `n` names of those for real and for complex types.
  * NULL, or if `all` are needed an exception, where there is none. -1: exception. */
 int thn_take_routines(PyObject *pointers, int n, const char *const (*names)[2], void *(*to)[4], int all);
-
-#endif

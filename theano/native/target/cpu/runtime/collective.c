@@ -625,10 +625,9 @@ static PyObject *exchange_start(PyObject *self, PyObject *args)
     THN_NULL_UNLESS(thn_plan_check(plan, needs) == 0 && thn_combine_loop(ufunc, typenum, &combine) == 0);
     for (int i = 0; i < 3; i++) {
         PyArrayObject *a = (PyArrayObject *)places[i];
-        if (PyArray_TYPE(a) != NPY_UBYTE || !PyArray_IS_C_CONTIGUOUS(a) || PyArray_SIZE(a) < needs[i]
-            || (i != THN_GIVEN && !PyArray_ISWRITEABLE(a))) {
-            return PyErr_Format(PyExc_ValueError, "a place is an array of as many bytes as the plan needs");
-        }
+        THN_NULL_IF(PyArray_TYPE(a) != NPY_UBYTE || !PyArray_IS_C_CONTIGUOUS(a) || PyArray_SIZE(a) < needs[i]
+                        || (i != THN_GIVEN && !PyArray_ISWRITEABLE(a)),
+                    PyExc_ValueError, "a place is an array of as many bytes as the plan needs");
     }
     ThnTransfer *t = thn_transfer_new(e, plan, &combine, label, nbytes);
     THN_NULL_UNLESS(t);

@@ -24,8 +24,7 @@
  *     failure    None, or (code of MPI, source, bytes that came, bytes that should; statuses); code -1: given up
  *     result     for whoever started it
  */
-#ifndef THN_COLLECTIVE_H
-#define THN_COLLECTIVE_H
+#pragma once
 
 #include "vm.h"
 
@@ -78,5 +77,3 @@ int thn_transfer_begin(ThnTransfer *t);
 /* Tests it, for so many seconds at most; returns its state. Releases the GIL unless it is done at once. */
 int thn_transfer_wait(ThnTransfer *t, double seconds);
 int thn_collective_init(PyObject *module);
-
-#endif

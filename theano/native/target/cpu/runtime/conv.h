@@ -8,8 +8,7 @@
  *
  * where g = f / (filters/groups). FORWARD computes top, WEIGHTS the gradient with respect to the filters for a gradient `top`,
  * INPUTS that with respect to the images. */
-#ifndef THN_CONV_H
-#define THN_CONV_H
+#pragma once
 
 #include "cells.h"
 
@@ -134,5 +133,3 @@ static inline ThnConv thn_conv_group(const ThnConv *c, npy_intp g)
 }
 
 extern const ThnConvAlgorithm thn_conv_simple, thn_conv_gather, thn_conv_weights, thn_conv_direct, thn_conv_scatter, thn_conv_depth;
-
-#endif

@@ -411,20 +411,14 @@ static int depth_execute(const ThnConv *c, double cost)
 static double depth_cost(const ThnConv *c)
 {
     const npy_intp taps = c->kernel[1], stride = c->stride[1];
-    if (!kernels(c->typenum) || !thn_conv_is_flat(c) || !thn_conv_has_rows(c) || c->channels != 1 || (taps != 3 && taps != 5) ||
-        c->kernel[2] != taps || stride > 2 || c->stride[2] != stride || c->dilation[1] != 1 || c->dilation[2] != 1 ||
-        (c->direction == THN_CONV_INPUTS && (c->filters != 1 || stride != 2))) {
-        return -1;
-    }
+    THN_NEED(kernels(c->typenum) && thn_conv_is_flat(c) && thn_conv_has_rows(c) && c->channels == 1);
+    THN_NEED((taps == 3 || taps == 5) && c->kernel[2] == taps && c->dilation[1] == 1 && c->dilation[2] == 1);
+    THN_NEED(stride <= 2 && c->stride[2] == stride && (c->direction != THN_CONV_INPUTS || (c->filters == 1 && stride == 2)));
     for (int i = 1; i < THN_CONV_DIMS; i++) {
-        if (c->image[i] > MOST_LENGTH || c->top[i] > MOST_LENGTH || c->low[i] > MOST_LENGTH || c->low[i] < 0) {
-            return -1;
-        }
+        THN_NEED(c->image[i] <= MOST_LENGTH && c->top[i] <= MOST_LENGTH && c->low[i] <= MOST_LENGTH && c->low[i] >= 0);
     }
-    if (c->low[2] > 4096 || c->top[2] - c->image[2] > 4096) {
-        /* Each vector of positions that is an edge takes memory. */
-        return -1;
-    }
+    /* Each vector of positions that is an edge takes memory. */
+    THN_NEED(c->low[2] <= 4096 && c->top[2] - c->image[2] <= 4096);
     const double rows = (double)(c->batch * c->groups * c->filters * c->top[1]), vectors = (double)((c->top[2] * c->item + 31) / 32);
     return rows * (4 + vectors * ((double)(taps * taps) * 0.2 + 1 + 2 * (double)stride)) + 1000;
 }

@@ -233,14 +233,10 @@ static double direct_cost(const ThnConv *c)
 {
     Job j = {0};
     const npy_intp phases = c->stride[1] * c->stride[2];
-    if (c->direction == THN_CONV_INPUTS || !thn_conv_is_flat(c) || thn_conv_most_stride(c) > MOST_PHASES || phases > MOST_PHASES ||
-        c->zeros) {
-        return -1;
-    }
+    THN_NEED(c->direction != THN_CONV_INPUTS && thn_conv_is_flat(c) && !c->zeros);
+    THN_NEED(thn_conv_most_stride(c) <= MOST_PHASES && phases <= MOST_PHASES);
     describe(&j, c);
-    if (j.taps > MOST_TAPS) {
-        return -1;
-    }
+    THN_NEED(j.taps <= MOST_TAPS);
     const int weights = c->direction == THN_CONV_WEIGHTS;
     const double scale = c->item == 4 ? 1 : 2, outputs = (double)c->filters, positions = (double)(c->top[1] * j.pitch);
     const double each = weights ? 0.045 : outputs >= 4 ? 0.048 : outputs == 1 ? 0.055 : 0.04;

@@ -190,9 +190,7 @@ static int gather_execute(const ThnConv *given, double Py_UNUSED(cost))
 
 static double gather_cost(const ThnConv *c)
 {
-    if (c->direction != THN_CONV_FORWARD || !thn_gather_fits(c)) {
-        return -1;
-    }
+    THN_NEED(c->direction == THN_CONV_FORWARD && thn_gather_fits(c));
     const double rows = (double)c->filters, each = c->item == 4 ? 0.02 : 0.04, groups = (double)(c->batch * c->groups);
     /* Columns are packed for few rows, too, or read where they are for fewer. Each group of an image begins anew, and filters are
      * packed once. */

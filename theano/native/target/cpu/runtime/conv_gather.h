@@ -1,6 +1,5 @@
 /* Convolutions as products of packed matrices. */
-#ifndef THN_CONV_GATHER_H
-#define THN_CONV_GATHER_H
+#pragma once
 
 #include "conv.h"
 
@@ -23,5 +22,3 @@ void thn_gather_flatten(ThnConv *c);
 npy_intp *thn_tap_places(const ThnConv *c);
 /* Whether rows may be read where they lie: they are neither padded nor cut into phases of a stride. */
 int thn_gather_direct(const ThnConv *c);
-
-#endif

@@ -207,14 +207,10 @@ static int scatter_execute(const ThnConv *c, double cost)
 
 static double scatter_cost(const ThnConv *c)
 {
-    if (c->direction != THN_CONV_INPUTS || !thn_conv_is_flat(c)) {
-        return -1;
-    }
+    THN_NEED(c->direction == THN_CONV_INPUTS && thn_conv_is_flat(c));
     Job j = {0};
     describe(&j, c);
-    if (j.padded * c->filters * c->item > MOST_TOP) {
-        return -1;
-    }
+    THN_NEED(j.padded * c->filters * c->item <= MOST_TOP);
     const double scale = c->item == 4 ? 1 : 2, groups = (double)(c->batch * c->groups);
     const double rows = (double)(j.panels * ROWS), positions = (double)j.padded, filters = (double)c->filters;
     const double lines = (double)(c->channels * j.taps * c->top[1]), joined = c->stride[2] == 1 ? 0 : 0.5;

@@ -97,9 +97,7 @@ static void exchange(ThnConv *c)
 
 static double weights_cost(const ThnConv *c)
 {
-    if (c->direction != THN_CONV_WEIGHTS || !thn_gather_fits(c)) {
-        return -1;
-    }
+    THN_NEED(c->direction == THN_CONV_WEIGHTS && thn_gather_fits(c));
     const double rows = (double)c->filters, groups = (double)(c->batch * c->groups);
     const double scale = c->item == 4 ? 1 : 2, taps = (double)thn_conv_size(c->kernel);
     const double written = (double)(c->filters * c->groups * c->channels) * taps * 0.7;

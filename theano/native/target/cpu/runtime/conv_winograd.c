@@ -290,14 +290,11 @@ static int all_seen(const ThnConv *c)
 
 static double winograd_cost(const ThnConv *c)
 {
-    if (c->direction == THN_CONV_INPUTS || !thn_conv_is_flat(c) || !thn_conv_has_rows(c) || c->kernel[1] != 3 || c->kernel[2] != 3 || !all_seen(c)) {
-        return -1;
-    }
+    THN_NEED(c->direction != THN_CONV_INPUTS && thn_conv_is_flat(c) && thn_conv_has_rows(c));
     for (int i = 1; i < THN_CONV_DIMS; i++) {
-        if (c->stride[i] != 1 || c->dilation[i] != 1) {
-            return -1;
-        }
+        THN_NEED(c->kernel[i] == 3 && c->stride[i] == 1 && c->dilation[i] == 1);
     }
+    THN_NEED(all_seen(c));
     return c->direction == THN_CONV_WEIGHTS ? thn_winograd_weights_cost(c) : cost_of(c, tile_of(c));
 }
 

@@ -1,6 +1,5 @@
 /* Winograd's way for 3x3 filters with a stride of 1; see conv_winograd.c. */
-#ifndef THN_CONV_WINOGRAD_H
-#define THN_CONV_WINOGRAD_H
+#pragma once
 
 #include "conv.h"
 
@@ -36,5 +35,3 @@ double thn_winograd_weights_cost(const ThnConv *c);
 int thn_winograd_weights(const ThnConv *c, int many_threads);
 
 extern const ThnConvAlgorithm thn_conv_winograd;
-
-#endif

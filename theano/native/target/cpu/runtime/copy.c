@@ -136,9 +136,7 @@ ThnInner thn_cast_inner(int to, int from)
 {
     int t = thn_type_index(to), f = thn_type_index(from);
     static const int8_t sizes[T_COUNT] = {1, 1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8, 8, 16};
-    if (t < 0 || f < 0) {
-        return NULL;
-    }
+    THN_NULL_UNLESS(t >= 0 && f >= 0);
     if (t == f) {
         return thn_copy_inner(sizes[t]);
     }
@@ -398,15 +396,11 @@ int thn_broadcast_strides(const ThnCell *c, int ndim, const npy_intp *dims, npy_
 {
     int skip = ndim - c->ndim;
     for (int i = 0; i < -skip; i++) {
-        if (c->dims[i] != 1) {
-            return -1;
-        }
+        THN_NEED(c->dims[i] == 1);
     }
     for (int i = 0; i < ndim; i++) {
         const int k = i - skip, own = k >= 0 && c->dims[k] == dims[i];
-        if (k >= 0 && !own && c->dims[k] != 1) {
-            return -1;
-        }
+        THN_NEED(k < 0 || own || c->dims[k] == 1);
         strides[i] = own ? c->strides[k] : 0;
     }
     return 0;

@@ -1,6 +1,5 @@
 /* Loops over two strided regions: copying, conversion between dtypes, adding in place. No Python objects, no GIL. */
-#ifndef THN_COPY_H
-#define THN_COPY_H
+#pragma once
 
 #include "cells.h"
 
@@ -45,5 +44,3 @@ int thn_widen(const ThnCell *c, int ndim, npy_intp *dims);
 const char *thn_shape_text(char *buf, size_t size, int ndim, const npy_intp *dims);
 /* The same in memory of the block that it stands in. */
 #define THN_SHAPE(ndim, dims) thn_shape_text((char[200]){0}, 200, ndim, dims)
-
-#endif

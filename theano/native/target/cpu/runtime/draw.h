@@ -1,7 +1,6 @@
 /* Samples of distributions from a generator of NumPy, by the methods of its RandomState: the same numbers from the same state.
  * No Python objects, no GIL: who calls holds the generator's lock. */
-#ifndef THN_DRAW_H
-#define THN_DRAW_H
+#pragma once
 
 #include "cells.h"
 
@@ -31,5 +30,3 @@ typedef struct ThnDraw {
 int thn_draw_fits(const ThnDraw *d, int distribution);
 /* Draws it, for PERMUTATION along the last dim. */
 void thn_draw(const ThnDraw *d, int distribution);
-
-#endif

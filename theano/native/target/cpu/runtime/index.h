@@ -1,6 +1,5 @@
 /* Basic indexing: parsed index lists and their application to a cell. */
-#ifndef THN_INDEX_H
-#define THN_INDEX_H
+#pragma once
 
 #include "cells.h"
 
@@ -23,5 +22,3 @@ ThnIndex *thn_index_parse(const ThnInstr *ins, PyObject *idx_list); /* NULL + Py
 /* The view x[index]: first element, dims and strides (THN_MAXDIM entries); returns its rank or -1 with thn_error. */
 int thn_index_apply(ThnFrame *f, const ThnInstr *ins, const ThnIndex *index, const ThnCell *x, char **data,
                     npy_intp *dims, npy_intp *strides);
-
-#endif

@@ -1,7 +1,6 @@
 /* Inside of the instruction "indexed_kernel": what it is given, and a run of it. The parts are instr_indexed.c (arguments and
  * shapes) and indexed_run.c (tiles and tasks). */
-#ifndef THN_INDEXED_H
-#define THN_INDEXED_H
+#pragma once
 
 #include "instructions.h"
 #include "plan.h"
@@ -81,5 +80,3 @@ static inline int is_target(const Run *r, int op)
 {
     return r->scatters && (op >= r->k->nin || (r->s->adds && op == r->k->nin - 1));
 }
-
-#endif

@@ -63,6 +63,13 @@ static int dims_from_scalars(ThnFrame *f, const ThnInstr *ins, int first, npy_in
     return 0;
 }
 
+/* An output whose bytes are all written. */
+static int alloc_filled(ThnFrame *f, ThnCell *out, const npy_intp *dims)
+{
+    f->work = (double)thn_product(out->ndim, dims) * out->itemsize * NS_PER_BYTE;
+    return thn_out_alloc(f, out, dims);
+}
+
 static int alloc_empty_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     npy_intp dims[THN_MAXDIM];
@@ -76,9 +83,7 @@ static int alloc_prepare(ThnFrame *f, const ThnInstr *ins)
     npy_intp dims[THN_MAXDIM];
     THN_TRY(dims_from_scalars(f, ins, 1, dims));
     THN_TRY(thn_broadcasts(f, value, out->ndim, dims));
-    THN_TRY(thn_out_alloc(f, out, dims));
-    f->work = (double)thn_size(out) * out->itemsize * NS_PER_BYTE;
-    return 0;
+    return alloc_filled(f, out, dims);
 }
 
 static int alloc_execute(ThnFrame *f, const ThnInstr *ins)
@@ -115,9 +120,7 @@ static int diagonal_matrix_prepare(ThnFrame *f, const ThnInstr *ins)
     } else {
         dims[0] = dims[1] = in->dims[0] + (k < 0 ? -k : k);
     }
-    THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), dims));
-    f->work = (double)(dims[0] * dims[1]) * in->itemsize * NS_PER_BYTE;
-    return 0;
+    return alloc_filled(f, THN_OUT(f, ins, 0), dims);
 }
 
 /* Puts elements on diagonal k of the C contiguous array: where all indices are equal, but for k between the two of a matrix. */
@@ -146,14 +149,11 @@ static int diagonal_matrix_execute(ThnFrame *f, const ThnInstr *ins)
 
 static int triangle_prepare(ThnFrame *f, const ThnInstr *ins)
 {
-    ThnCell *out = THN_OUT(f, ins, 0);
     npy_intp dims[2];
     for (int i = 0; i < 2; i++) {
         dims[i] = thn_most((npy_intp)thn_scalar_int(THN_IN(f, ins, 1 + i)), 0);
     }
-    THN_TRY(thn_out_alloc(f, out, dims));
-    f->work = (double)thn_size(out) * out->itemsize * NS_PER_BYTE;
-    return 0;
+    return alloc_filled(f, THN_OUT(f, ins, 0), dims);
 }
 
 typedef struct {
@@ -203,8 +203,7 @@ static int fill_diagonal_prepare(ThnFrame *f, const ThnInstr *ins)
         THN_FAIL_IF(f, in->dims[i] != in->dims[0], PyExc_ValueError,
                     "fill_diagonal: all dimensions of the input must be of equal length, got the shape %s", THN_SHAPE(in->ndim, in->dims));
     }
-    f->work = (double)thn_size(in) * in->itemsize * NS_PER_BYTE;
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), in->dims);
+    return alloc_filled(f, THN_OUT(f, ins, 0), in->dims);
 }
 
 static int fill_diagonal_execute(ThnFrame *f, const ThnInstr *ins)
@@ -258,9 +257,8 @@ static int arange_prepare(ThnFrame *f, const ThnInstr *ins)
         r->istep = (int64_t)(a + s) - r->istart;
     }
     THN_FAIL_IF(f, n < 0, PyExc_ValueError, "arange: maximum allowed size exceeded");
-    THN_TRY(thn_out_alloc(f, out, &n));
     f->work = (double)n;
-    return 0;
+    return thn_out_alloc(f, out, &n);
 }
 
 typedef struct {

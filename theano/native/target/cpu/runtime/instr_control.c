@@ -37,14 +37,10 @@ int thn_truth(const ThnCell *c)
 static int jump_if_false_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *c = THN_IN(f, ins, 0);
-    int yes;
-    if (c->kind == THN_KIND_OBJECT) {
-        yes = PyObject_IsTrue(c->obj);
-        THN_TRY(yes);
-    } else {
-        THN_FAIL_IF(f, c->ndim != 0 && thn_size(c) != 1, PyExc_ValueError, "a condition must be a scalar");
-        yes = thn_truth(c);
-    }
+    const int is_object = c->kind == THN_KIND_OBJECT;
+    THN_FAIL_IF(f, !is_object && c->ndim != 0 && thn_size(c) != 1, PyExc_ValueError, "a condition must be a scalar");
+    const int yes = is_object ? PyObject_IsTrue(c->obj) : thn_truth(c);
+    THN_TRY(yes);
     if (!yes) {
         f->next = ((const thn_jump_if_false_params *)ins->data)->target;
     }
@@ -237,9 +233,8 @@ static int copy_prepare(ThnFrame *f, const ThnInstr *ins)
     if (in->kind == THN_KIND_OBJECT) {
         return copy_object(f, ins);
     }
-    THN_TRY(thn_out_alloc(f, out, in->dims));
-    f->work = (double)thn_size(out) * out->itemsize * 0.15;
-    return 0;
+    f->work = (double)thn_size(in) * out->itemsize * 0.15;
+    return thn_out_alloc(f, out, in->dims);
 }
 
 /* Objects, and what is a view, have been dealt with. */

@@ -46,13 +46,6 @@ static int conv_check(ThnProgram *p, ThnInstr *ins)
     return thn_fits(ins, ok);
 }
 
-static int refuse(ThnFrame *f, const ThnInstr *ins, int nd, const npy_intp *images, const npy_intp *filters, int filters_nd,
-                  const char *why)
-{
-    return thn_error(f, PyExc_ValueError, "%s: %s (images of shape %s, filters of shape %s)", thn_name_of(ins), why,
-                     THN_SHAPE(nd + 2, images), THN_SHAPE(filters_nd, filters));
-}
-
 /* The length of the result along a spatial dim, where the other two leave it open no more than strides of 1 do. */
 static npy_intp infer(const Params *params, int direction, int i, npy_intp other, npy_intp top)
 {
@@ -66,13 +59,17 @@ static npy_intp infer(const Params *params, int direction, int i, npy_intp other
     return full ? top - reach + 1 : top + reach - 1 - (params->border == THN_ConvBorder_HALF ? reach / 2 * 2 : pads);
 }
 
+/* What `describe` refuses, with the shapes that it was given. */
+#define REFUSE_IF(condition, text, ...)                                                                                     \
+    THN_FAIL_IF(f, condition, PyExc_ValueError, "%s: " text " (images of shape %s, filters of shape %s)", thn_name_of(ins), \
+                __VA_ARGS__, THN_SHAPE(nd + 2, images), THN_SHAPE(filters_nd, filters))
+
 /* Fills in what the params and the three shapes say; that of the output is completed. */
 static int describe(ThnFrame *f, const ThnInstr *ins, ThnConv *c, npy_intp *images, npy_intp *filters, npy_intp *top)
 {
     const Params *params = ins->data;
     const int nd = params->strides.n, direction = c->direction, lead = THN_CONV_DIMS - nd;
     const int filters_nd = params->unshared ? 2 + 2 * nd : 2 + nd, channel_axis = filters_nd - nd - 1;
-    char why[320];
     c->groups = params->groups;
     c->unshared = params->unshared;
     if (direction == THN_CONV_INPUTS) {
@@ -88,17 +85,12 @@ static int describe(ThnFrame *f, const ThnInstr *ins, ThnConv *c, npy_intp *imag
     c->batch = images[0];
     c->channels = images[1] / c->groups;
     c->filters = filters[0] / c->groups;
-    if (images[1] != filters[channel_axis] * c->groups || filters[0] % c->groups) {
-        long long channels = images[1], taken = filters[channel_axis], groups = c->groups;
-        if (channels % groups || filters[0] % groups) {
-            snprintf(why, sizeof why, "%lld groups do not divide %lld channels and %lld filters", groups, channels, (long long)filters[0]);
-        } else if (groups > 1) {
-            snprintf(why, sizeof why, "images have %lld channels, filters take %lld in each of %lld groups", channels, taken, groups);
-        } else {
-            snprintf(why, sizeof why, "images have %lld channels, filters take %lld", channels, taken);
-        }
-        return refuse(f, ins, nd, images, filters, filters_nd, why);
-    }
+    const long long channels = images[1], taken = filters[channel_axis], groups = c->groups;
+    REFUSE_IF(channels % groups || filters[0] % groups, "%lld groups do not divide %lld channels and %lld filters", groups, channels,
+              (long long)filters[0]);
+    REFUSE_IF(channels != taken * groups && groups > 1, "images have %lld channels, filters take %lld in each of %lld groups", channels,
+              taken, groups);
+    REFUSE_IF(channels != taken * groups, "images have %lld channels, filters take %lld", channels, taken);
     for (int i = 0; i < THN_CONV_DIMS; i++) {
         c->image[i] = c->kernel[i] = c->top[i] = c->stride[i] = c->dilation[i] = 1;
     }
@@ -108,15 +100,9 @@ static int describe(ThnFrame *f, const ThnInstr *ins, ThnConv *c, npy_intp *imag
         const int k = lead + i;
         const npy_intp length = images[2 + i], taps = filters[filters_nd - nd + i];
         const npy_intp stride = params->strides.at[i], dilation = params->dilation.at[i], reach = (taps - 1) * dilation + 1;
-        npy_intp low = 0, high = 0;
-        if (params->border == THN_ConvBorder_HALF) {
-            low = high = reach > 0 ? reach / 2 : 0;
-        } else if (params->border == THN_ConvBorder_FULL) {
-            low = high = reach > 0 ? reach - 1 : 0;
-        } else {
-            low = params->padding.at[2 * i];
-            high = params->padding.at[2 * i + 1];
-        }
+        const int given = params->border == THN_ConvBorder_EXPLICIT;
+        const npy_intp around = reach <= 0 ? 0 : params->border == THN_ConvBorder_HALF ? reach / 2 : reach - 1;
+        const npy_intp low = given ? params->padding.at[2 * i] : around, high = given ? params->padding.at[2 * i + 1] : around;
         const npy_intp room = length + low + high - reach;
         expected[2 + i] = (room >= 0 ? room / stride : -((-room + stride - 1) / stride)) + 1;
         c->image[k] = length;
@@ -127,25 +113,15 @@ static int describe(ThnFrame *f, const ThnInstr *ins, ThnConv *c, npy_intp *imag
         c->top[k] = expected[2 + i];
         fits = fits && expected[2 + i] > 0 && length > 0 && taps > 0;
     }
-    if (!fits) {
-        snprintf(why, sizeof why, "the filters do not fit into the images, the output would have the shape %s",
-                 THN_SHAPE(nd + 2, expected));
-        return refuse(f, ins, nd, images, filters, filters_nd, why);
-    }
+    REFUSE_IF(!fits, "the filters do not fit into the images, the output would have the shape %s", THN_SHAPE(nd + 2, expected));
     if (direction == THN_CONV_FORWARD) {
         memcpy(top, expected, sizeof *top * (size_t)(nd + 2));
     }
-    if (memcmp(top, expected, sizeof *top * (size_t)(nd + 2)) != 0) {
-        snprintf(why, sizeof why, "the gradient of the output%s has shape %s, expected %s",
-                 direction == THN_CONV_INPUTS ? " (or the images of a transposed convolution)" : "", THN_SHAPE(nd + 2, top),
-                 THN_SHAPE(nd + 2, expected));
-        return refuse(f, ins, nd, images, filters, filters_nd, why);
-    }
-    if (params->unshared && memcmp(filters + 1, expected + 2, sizeof *top * (size_t)nd) != 0) {
-        snprintf(why, sizeof why, "unshared filters for other positions than those of the output, whose shape is %s",
-                 THN_SHAPE(nd + 2, expected));
-        return refuse(f, ins, nd, images, filters, filters_nd, why);
-    }
+    REFUSE_IF(!PyArray_CompareLists(top, expected, nd + 2), "the gradient of the output%s has shape %s, expected %s",
+              direction == THN_CONV_INPUTS ? " (or the images of a transposed convolution)" : "", THN_SHAPE(nd + 2, top),
+              THN_SHAPE(nd + 2, expected));
+    REFUSE_IF(params->unshared && !PyArray_CompareLists(filters + 1, expected + 2, nd),
+              "unshared filters for other positions than those of the output, whose shape is %s", THN_SHAPE(nd + 2, expected));
     return 0;
 }
 
@@ -156,10 +132,8 @@ static void lay_out(const ThnInstr *ins, State *s, ThnConv *c, int operand, cons
     const int nd = params->strides.n, lead = THN_CONV_DIMS - nd;
     npy_intp dense[2 + 2 * THN_CONV_DIMS];
     const npy_intp *strides = cell->strides;
-    s->copied[operand] = cell->itemsize != c->item;
-    if (operand != FILTERS && cell->dims[nd + 1] > 1 && strides[nd + 1] != c->item) {
-        s->copied[operand] = 1;
-    }
+    const int has_gaps = operand != FILTERS && cell->dims[nd + 1] > 1 && strides[nd + 1] != c->item;
+    s->copied[operand] = cell->itemsize != c->item || has_gaps;
     if (s->copied[operand]) {
         thn_dense_strides(cell->ndim, cell->dims, c->item, dense);
         strides = dense;

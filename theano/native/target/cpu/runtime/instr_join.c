@@ -43,9 +43,8 @@ static int join_prepare(ThnFrame *f, const ThnInstr *ins)
         }
         dims[axis] += in->dims[axis];
     }
-    THN_TRY(thn_out_alloc(f, out, dims));
-    f->work = (double)thn_size(out) * out->itemsize * 0.15;
-    return 0;
+    f->work = (double)thn_product(out->ndim, dims) * out->itemsize * 0.15;
+    return thn_out_alloc(f, out, dims);
 }
 
 #define PARALLEL_BYTES ((npy_intp)1 << 20) /* results below are not split */

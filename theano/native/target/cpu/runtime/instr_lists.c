@@ -9,9 +9,7 @@
 static PyObject *list_in(ThnFrame *f, const ThnInstr *ins, int k)
 {
     PyObject *x = THN_IN(f, ins, k)->obj;
-    if (!x || !PyList_Check(x)) {
-        return PyErr_Format(PyExc_TypeError, "expected a list, got %s", x ? Py_TYPE(x)->tp_name : "None");
-    }
+    THN_NULL_IF(!x || !PyList_Check(x), PyExc_TypeError, "expected a list, got %s", x ? Py_TYPE(x)->tp_name : "None");
     return x;
 }
 
@@ -38,12 +36,8 @@ PyObject *thn_copy_of(PyObject *v, NPY_ORDER order)
     if (PyArray_Check(v)) {
         return PyArray_NewCopy((PyArrayObject *)v, order);
     }
-    if (!PyList_Check(v)) {
-        return PyErr_Format(PyExc_TypeError, "an element of a list must be an array or a list, got %s", Py_TYPE(v)->tp_name);
-    }
-    if (Py_EnterRecursiveCall(" while a list is copied")) {
-        return NULL;
-    }
+    THN_NULL_IF(!PyList_Check(v), PyExc_TypeError, "an element of a list must be an array or a list, got %s", Py_TYPE(v)->tp_name);
+    THN_NULL_UNLESS(!Py_EnterRecursiveCall(" while a list is copied"));
     PyObject *copies = PyList_New(0);
     for (Py_ssize_t i = 0; copies && i < PyList_GET_SIZE(v); i++) {
         /* Another thread may change the list while the GIL is released. */
@@ -59,11 +53,8 @@ PyObject *thn_copy_of(PyObject *v, NPY_ORDER order)
 /* Whether nobody sees the memory of input k after the instruction, so that a list may take it over. */
 static int may_take(const ThnInstr *ins, int k, const ThnCell *c, size_t bytes)
 {
-    if (c->ndim == 0 || !thn_cell_exclusive(c) || c->data != c->buf->data || !thn_is_c_contiguous(c)
-        || thn_pool_capacity(c->data) / 2 > bytes) {
-        return 0;
-    }
-    return thn_is_freed(ins, ins->ins[k]);
+    return c->ndim > 0 && thn_cell_exclusive(c) && c->data == c->buf->data && thn_is_c_contiguous(c)
+           && thn_pool_capacity(c->data) / 2 <= bytes && thn_is_freed(ins, ins->ins[k]);
 }
 
 /* The value of input k for a list to own; a new reference. */
@@ -140,9 +131,7 @@ static int same_values(PyObject *a, PyObject *b)
     if (!PyList_Check(a) || !PyList_Check(b) || PyList_GET_SIZE(a) != PyList_GET_SIZE(b)) {
         return 0;
     }
-    if (Py_EnterRecursiveCall(" while lists are compared")) {
-        return -1;
-    }
+    THN_NEED(!Py_EnterRecursiveCall(" while lists are compared"));
     int r = 1;
     for (Py_ssize_t i = 0; r > 0 && i < PyList_GET_SIZE(a) && i < PyList_GET_SIZE(b); i++) {
         THN_OWNED PyObject *x = Py_NewRef(PyList_GET_ITEM(a, i)), *y = Py_NewRef(PyList_GET_ITEM(b, i));
@@ -161,9 +150,7 @@ static Py_ssize_t count_same(ThnFrame *f, const ThnInstr *ins, PyObject *x, Py_s
         /* Another thread may change the list while the GIL is released. */
         THN_OWNED PyObject *other = Py_NewRef(PyList_GET_ITEM(x, i));
         const int same = same_values(other, element);
-        if (same > 0) {
-            *at = i;
-        }
+        *at = same > 0 ? i : *at;
         found = same < 0 ? -1 : found + same;
     }
     return found;
@@ -269,7 +256,7 @@ static int list_remove_execute(ThnFrame *f, const ThnInstr *ins)
     THN_OWNED PyObject *seen = x ? PyList_GetSlice(x, 0, PyList_GET_SIZE(x)) : NULL;
     Py_ssize_t at = 0;
     const Py_ssize_t n = count_same(f, ins, seen, 1, &at);
-    THN_TRY(n < 0 ? -1 : 0);
+    THN_TRY(n);
     const PyObject *element = n ? PyList_GET_ITEM(seen, at) : NULL;
     if (n && (at >= PyList_GET_SIZE(x) || PyList_GET_ITEM(x, at) != element)) {
         for (at = 0; at < PyList_GET_SIZE(x) && PyList_GET_ITEM(x, at) != element; at++) {

@@ -118,11 +118,9 @@ static int computed_in(int typenum)
 
 static int same_dims(ThnFrame *f, const char *name, const ThnCell *cell, const npy_intp *dims)
 {
-    if (memcmp(cell->dims, dims, sizeof *dims * (size_t)cell->ndim) == 0) {
-        return 0;
-    }
-    return thn_error(f, PyExc_ValueError, "%s has the shape %s, expected %s", name, THN_SHAPE(cell->ndim, cell->dims),
-                     THN_SHAPE(cell->ndim, dims));
+    THN_FAIL_IF(f, !PyArray_CompareLists(cell->dims, dims, cell->ndim), PyExc_ValueError, "%s has the shape %s, expected %s", name,
+                THN_SHAPE(cell->ndim, cell->dims), THN_SHAPE(cell->ndim, dims));
+    return 0;
 }
 
 /* Whether an image is one run in memory. */
@@ -186,22 +184,17 @@ static int pool_prepare(ThnFrame *f, const ThnInstr *ins)
     for (int i = 0; i < nd; i++) {
         window *= (double)thn_least(s->axes[i].w, s->axes[i].n + 1);
     }
-    if (code == THN_OP_pool_max_gradient || code == THN_OP_pool_pick) {
-        THN_TRY(same_dims(f, "the array of maxima", THN_IN(f, ins, 1), dims));
-    }
-    if (of_images) {
-        THN_TRY(same_dims(f, "the gradient", THN_IN(f, ins, ins->nin - 4), dims));
-    }
-    if (code == THN_OP_pool_pick) {
-        THN_TRY(same_dims(f, "what is picked from", THN_IN(f, ins, 2), x->dims));
-    }
+    const int picks = code == THN_OP_pool_pick;
+    THN_TRY(code == THN_OP_pool_max_gradient || picks ? same_dims(f, "the array of maxima", THN_IN(f, ins, 1), dims) : 0);
+    THN_TRY(of_images ? same_dims(f, "the gradient", THN_IN(f, ins, ins->nin - 4), dims) : 0);
+    THN_TRY(picks ? same_dims(f, "what is picked from", THN_IN(f, ins, 2), x->dims) : 0);
     THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), of_images ? x->dims : dims));
     s->of_images = of_images;
     s->typenum = computed_in(x->typenum);
     s->lead = lead;
     s->nd = nd;
     s->run = 0;
-    if (is_run(x, nd) && (code != THN_OP_pool_pick || is_run(THN_IN(f, ins, 2), nd))) {
+    if (is_run(x, nd) && (!picks || is_run(THN_IN(f, ins, 2), nd))) {
         merge_axes(s);
     }
     if (s->nd == 1) {
@@ -211,10 +204,7 @@ static int pool_prepare(ThnFrame *f, const ThnInstr *ins)
         s->nd = 2;
         s->lead--;
     }
-    s->outer = 1;
-    for (int i = 0; i < s->lead; i++) {
-        s->outer *= x->dims[i];
-    }
+    s->outer = thn_product(s->lead, x->dims);
     for (int i = 0; i < s->nd - 2; i++) {
         s->outer *= length_of(&s->axes[i], of_images);
     }
@@ -527,13 +517,11 @@ static int pool_execute(ThnFrame *f, const ThnInstr *ins)
     }
     job.is_average = job.padded || mode == THN_PoolMode_AVERAGE_EXC_PAD;
     const ThnCell *x = THN_IN(f, ins, 0), *second = THN_IN(f, ins, 1), *third = THN_IN(f, ins, 2);
-    if (code == THN_OP_pool) {
-        job.loop = mode == THN_PoolMode_MAX ? loops->max : loops->sum;
-    } else {
-        job.loop = code == THN_OP_pool_max_gradient   ? loops->max_gradient
-                   : code == THN_OP_pool_sum_gradient ? loops->sum_gradient
-                                                      : loops->pick;
-    }
+    job.loop = code == THN_OP_pool_max_gradient   ? loops->max_gradient
+               : code == THN_OP_pool_sum_gradient ? loops->sum_gradient
+               : code == THN_OP_pool_pick         ? loops->pick
+               : mode == THN_PoolMode_MAX         ? loops->max
+                                                  : loops->sum;
     if (code == THN_OP_pool_sum_gradient) {
         open_source(s, &job.sources[2], second, 0, loops->item);
     } else {
@@ -544,9 +532,7 @@ static int pool_execute(ThnFrame *f, const ThnInstr *ins)
         open_source(s, &job.sources[2], third, code == THN_OP_pool_pick, loops->item);
         job.first = code == THN_OP_pool_pick && ((const thn_pool_pick_params *)ins->data)->first;
     }
-    if (job.out->typenum != s->typenum) {
-        job.store = thn_cast_inner(job.out->typenum, s->typenum);
-    }
+    job.store = job.out->typenum != s->typenum ? thn_cast_inner(job.out->typenum, s->typenum) : NULL;
     job.planes = 1;
     for (int i = 0; i < s->nd - 2; i++) {
         job.planes *= thn_most(most_of(&s->axes[i], s->of_images, 1), 1);

@@ -76,9 +76,8 @@ static int ravel_prepare(ThnFrame *f, const ThnInstr *ins)
                     "shape mismatch: coordinates of shape %s and others of shape %s cannot be broadcast", THN_SHAPE(x->ndim, x->dims),
                     THN_SHAPE(nd, dims));
     }
-    THN_TRY(thn_out_alloc(f, out, dims));
-    f->work = 3.0 * (double)thn_size(out) * n;
-    return 0;
+    f->work = 3.0 * (double)thn_product(nd, dims) * n;
+    return thn_out_alloc(f, out, dims);
 }
 
 static int ravel_execute(ThnFrame *f, const ThnInstr *ins)
@@ -119,7 +118,6 @@ static int ravel_execute(ThnFrame *f, const ThnInstr *ins)
 static int permute_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *x = THN_IN(f, ins, 0), *y = THN_IN(f, ins, 1);
-    ThnCell *out = THN_OUT(f, ins, 0);
     const int last = x->ndim - 1;
     npy_intp dims[THN_MAXDIM];
     THN_FAIL_IF(f, x->dims[last] != y->dims[last], PyExc_ValueError, "rows of %lld elements and a permutation of %lld",
@@ -127,9 +125,8 @@ static int permute_prepare(ThnFrame *f, const ThnInstr *ins)
     memcpy(dims, x->dims, sizeof(npy_intp) * (size_t)x->ndim);
     THN_FAIL_IF(f, thn_widen(y, x->ndim, dims) >= 0, PyExc_ValueError, "shape mismatch: rows of shape %s and permutations of shape %s",
                 THN_SHAPE(x->ndim, x->dims), THN_SHAPE(y->ndim, y->dims));
-    THN_TRY(thn_out_alloc(f, out, dims));
-    f->work = 3.0 * (double)thn_size(out);
-    return 0;
+    f->work = 3.0 * (double)thn_product(x->ndim, dims);
+    return thn_out_alloc(f, THN_OUT(f, ins, 0), dims);
 }
 
 /* Each row of x is a table, and y its index; the rows lie side by side in what is walked. */

@@ -36,9 +36,8 @@ static int mrg_uniform_prepare(ThnFrame *f, const ThnInstr *ins)
     THN_FAIL_IF(f, states->dims[1] != THN_MRG_WORDS || (n && !states->dims[0]), PyExc_ValueError,
                 "the states must have %d columns, and at least one row", THN_MRG_WORDS);
     THN_TRY(thn_target_prepare(f, THN_OUT(f, ins, 0), THN_IN(f, ins, 0), thn_in_place(ins)));
-    THN_TRY(thn_out_alloc(f, out, dims));
-    f->work = NS_PER_SAMPLE * (double)n + NS_PER_STREAM * (double)(n < states->dims[0] ? n : states->dims[0]);
-    return 0;
+    f->work = NS_PER_SAMPLE * (double)n + NS_PER_STREAM * (double)thn_least(n, states->dims[0]);
+    return thn_out_alloc(f, out, dims);
 }
 
 static void mrg_uniform_task(void *ctx, long task)
@@ -52,8 +51,7 @@ static int mrg_uniform_execute(ThnFrame *f, const ThnInstr *ins)
     thn_target_execute(states, THN_IN(f, ins, 0), thn_in_place(ins));
     ThnMrg m = {.states = states->data, .row = states->strides[0], .word = states->strides[1], .streams = states->dims[0],
                 .n = thn_size(out), .out = out->data, .typenum = out->typenum};
-    const npy_intp used = m.n < m.streams ? m.n : m.streams;
-    const long tasks = (long)((used + THN_MRG_BLOCK - 1) / THN_MRG_BLOCK);
+    const long tasks = (long)((thn_least(m.n, m.streams) + THN_MRG_BLOCK - 1) / THN_MRG_BLOCK);
     thn_parallel_if(m.n >= 20000, tasks, mrg_uniform_task, &m);
     return 0;
 }

@@ -30,10 +30,9 @@ static int parse_recs(Scan *s, PyObject *recs)
     for (int i = 0; s->recs && i < s->nrec; i++) {
         Rec *r = &s->recs[i];
         PyObject *taps, *slices;
-        if (!PyArg_ParseTuple(PyTuple_GET_ITEM(recs, i), "OOpp", &taps, &slices, &r->whole, &r->inplace)
-            || parse_ints(taps, &r->taps, &r->ntaps) < 0 || parse_ints(slices, &r->slices, &r->nouts) < 0) {
-            return -1;
-        }
+        THN_NEED(PyArg_ParseTuple(PyTuple_GET_ITEM(recs, i), "OOpp", &taps, &slices, &r->whole, &r->inplace));
+        THN_TRY(parse_ints(taps, &r->taps, &r->ntaps));
+        THN_TRY(parse_ints(slices, &r->slices, &r->nouts));
         for (int k = 0; k < r->ntaps + r->nouts; k++) {
             const int tap = k < r->ntaps ? r->taps[k] : r->slices[k - r->ntaps];
             r->first = k == 0 || -tap > r->first ? -tap : r->first;
@@ -59,10 +58,8 @@ static int parse_outs(Scan *s, PyObject *dests)
             out->cell = p->outputs[o].cell;
             out->buf = b;
             out->slice = b < s->nrec ? s->recs[b].slices[k] : 0;
-            if (!PyArg_ParseTuple(PyTuple_GET_ITEM(dests, o), "iO", &out->dest, &over)
-                || parse_ints(over, &out->over, &out->nover) < 0) {
-                return -1;
-            }
+            THN_NEED(PyArg_ParseTuple(PyTuple_GET_ITEM(dests, o), "iO", &out->dest, &over));
+            THN_TRY(parse_ints(over, &out->over, &out->nover));
             THN_RAISE_IF(out->dest >= p->ncells, PyExc_ValueError, "scan: there is no such cell");
         }
     }
@@ -111,17 +108,15 @@ static int scan_check(ThnProgram *prog, ThnInstr *ins)
 {
     Scan *s = ins->data;
     s->text = PyUnicode_AsUTF8(s->given.text);
-    if (!s->text || parse_recs(s, s->given.states) < 0) {
-        return -1;
-    }
+    THN_NEED(s->text);
+    THN_TRY(parse_recs(s, s->given.states));
     s->nrows += s->given.nnit;
     const ThnProgram *p = s->given.inner;
-    if (ins->nin != 1 + s->given.nseq + s->nrec + s->given.nshared + s->given.nnit + s->given.nother
-        || ins->nout != s->nrec + s->given.nnit + s->given.nshared
-        || p->ninputs != s->given.nseq + s->ntaps + s->given.nshared + s->given.nother
-        || p->noutputs != s->nrows + s->given.nshared + (s->given.as_while != 0)) {
-        return THN_RAISE(PyExc_ValueError, "scan: the numbers of operands do not fit the inner program");
-    }
+    THN_RAISE_IF(ins->nin != 1 + s->given.nseq + s->nrec + s->given.nshared + s->given.nnit + s->given.nother
+                     || ins->nout != s->nrec + s->given.nnit + s->given.nshared
+                     || p->ninputs != s->given.nseq + s->ntaps + s->given.nshared + s->given.nother
+                     || p->noutputs != s->nrows + s->given.nshared + (s->given.as_while != 0),
+                 PyExc_ValueError, "scan: the numbers of operands do not fit the inner program");
     THN_TRY(parse_outs(s, s->given.destinations));
     THN_TRY(check_cells(prog, ins, s));
     for (int i = 0; i < p->ninstrs; i++) {

@@ -103,8 +103,7 @@ static void topk_row(const Rows *r, const char *row, char *out, char *out2, uint
     }
     npy_intp ties = m - below;
     for (npy_intp i = 0; i < n && found < m; i++) {
-        int take = keys[i] < last || (keys[i] == last && ties-- > 0);
-        if (take) {
+        if (keys[i] < last || (keys[i] == last && ties-- > 0)) {
             chosen[found] = keys[i];
             positions[found++] = (uint32_t)i;
         }
@@ -230,13 +229,7 @@ static inline float half_value(uint16_t b)
 static int less_complex(double ar, double ai, double br, double bi)
 {
     int a = 2 * (ar != ar) + (ai != ai), b = 2 * (br != br) + (bi != bi);
-    if (a != b) {
-        return a < b;
-    }
-    if (a < 2 && ar != br) {
-        return ar < br;
-    }
-    return ai < bi;
+    return a != b ? a < b : a < 2 && ar != br ? ar < br : ai < bi;
 }
 #define LESS_COMPLEX(a, b) less_complex((a).re, (a).im, (b).re, (b).im)
 

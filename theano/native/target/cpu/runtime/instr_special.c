@@ -33,9 +33,8 @@ static int special_prepare(ThnFrame *f, const ThnInstr *ins)
             from[i] = k;
         }
     }
-    THN_TRY(thn_out_alloc(f, out, dims));
-    f->work = 60.0 * (double)thn_size(out);
-    return 0;
+    f->work = 60.0 * (double)thn_product(out->ndim, dims);
+    return thn_out_alloc(f, out, dims);
 }
 
 typedef struct {
@@ -78,11 +77,7 @@ static int apply_some(void *ctx, npy_intp start, npy_intp stop)
         const double *y = operand(a, 1, start, n, two);
         const Binary function = (Binary)s->function;
         for (npy_intp i = 0; i < n; i++) {
-            if (!s->survival) {
-                result[i] = function(x[i], y[i], 1);
-            } else {
-                result[i] = y[i] > 0 ? function(y[i], x[i] < 0 ? 0 : x[i], 1) : NAN;
-            }
+            result[i] = !s->survival ? function(x[i], y[i], 1) : y[i] > 0 ? function(y[i], x[i] < 0 ? 0 : x[i], 1) : NAN;
         }
     }
     if (s->factor) {

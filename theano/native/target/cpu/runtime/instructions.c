@@ -57,9 +57,7 @@ static int parse_int(PyObject *v, int *to, long lowest, long highest)
         return 0;
     }
     const long n = PyLong_AsLong(v);
-    if (n == -1 && PyErr_Occurred()) {
-        return -1;
-    }
+    THN_NEED(n != -1 || !PyErr_Occurred());
     *to = (int)n;
     return n >= lowest && n <= highest;
 }
@@ -129,11 +127,9 @@ static int parse_field(ThnInstr *ins, const ThnField *field, PyObject *v, void *
 
 int thn_fits(const ThnInstr *ins, int ok)
 {
-    if (ok) {
-        return 0;
-    }
     const ThnRow *row = &thn_rows[ins->def->code];
-    return THN_RAISE(PyExc_ValueError, "%s: operands or params do not fit. %s", row->name, row->text);
+    THN_RAISE_IF(!ok, PyExc_ValueError, "%s: operands or params do not fit. %s", row->name, row->text);
+    return 0;
 }
 
 /* Whether the fields `axis` and `axes` name dims of an array of this rank. */

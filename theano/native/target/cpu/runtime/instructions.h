@@ -1,6 +1,5 @@
 /* What the compiler makes of the table of instructions. */
-#ifndef THN_INSTRUCTIONS_H
-#define THN_INSTRUCTIONS_H
+#pragma once
 
 #include "cells.h"
 
@@ -92,5 +91,3 @@ int thn_fits(const ThnInstr *ins, int ok);
 /* Frees the data. */
 void thn_free_params(ThnInstr *ins);
 int thn_instructions_init(PyObject *module);
-
-#endif

@@ -1,6 +1,5 @@
 /* Moving single elements: between an array and a row of positions, and by a mask. No Python objects, no GIL. */
-#ifndef THN_ITEMS_H
-#define THN_ITEMS_H
+#pragma once
 
 #include <stdint.h>
 #include "cells.h"
@@ -34,5 +33,3 @@ static inline npy_intp thn_page_kind(const char *p, npy_intp kinds)
 {
     return (npy_intp)((uintptr_t)p / THN_PAGE % (uintptr_t)kinds);
 }
-
-#endif

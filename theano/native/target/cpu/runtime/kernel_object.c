@@ -247,10 +247,8 @@ static int plan_again(ThnFrame *f, const ThnInstr *ins, const ThnKernel *k, ThnP
     }
     for (int o = 0; o < k->nout; o++) {
         ThnCell *c = THN_OUT(f, ins, o);
-        if ((k->out[o].alias >= 0 ? thn_out_alias(f, c, THN_IN(f, ins, k->out[o].alias))
-                                  : thn_out_alloc_strided(f, c, layout, layout + c->ndim)) < 0) {
-            return -1;
-        }
+        THN_TRY(k->out[o].alias >= 0 ? thn_out_alias(f, c, THN_IN(f, ins, k->out[o].alias))
+                                     : thn_out_alloc_strided(f, c, layout, layout + c->ndim));
         plan->ptr[k->nin + o] = c->data;
         layout += 2 * c->ndim;
     }

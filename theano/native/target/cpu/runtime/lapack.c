@@ -56,10 +56,8 @@ static void call(int routine, int letter, const void *const *a)
 /* The size that a query left in a workspace. */
 static int64_t asked(int letter, int space, const void *answer)
 {
-    if (space == THN_INT_SPACE) {
-        return thn_most(result(*(const int64_t *)answer), 1);
-    }
-    return (int64_t)thn_get_real(thn_real_size(letter), answer) + 1;
+    return space == THN_INT_SPACE ? thn_most(result(*(const int64_t *)answer), 1)
+                                  : (int64_t)thn_get_real(thn_real_size(letter), answer) + 1;
 }
 
 int64_t thn_lapack_run(int routine, int letter, const void *const *list, const int64_t *sizes)

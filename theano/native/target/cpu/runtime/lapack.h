@@ -1,7 +1,6 @@
 /* LAPACK and triangular BLAS routines through function pointers, on column-major matrices. No Python objects: the GIL may be
  * released, but for thn_lapack_ready. */
-#ifndef THN_LAPACK_H
-#define THN_LAPACK_H
+#pragma once
 
 #include "cells.h"
 
@@ -76,5 +75,3 @@ int64_t thn_getrs(int letter, char trans, ThnDense lu, const void *pivots, ThnDe
 void thn_getrs_right(int letter, ThnDense lu, const void *pivots, ThnDense b);
 /* b = op(A)^-1 b (side 'L') or b op(A)^-1 (side 'R'). */
 void thn_trsm(int letter, char side, char uplo, char trans, char diag, ThnDense a, ThnDense b);
-
-#endif

@@ -24,8 +24,7 @@
  *
  * Init function for the module: thn_launch_init(module), after import_array().
  */
-#ifndef THN_LAUNCH_H
-#define THN_LAUNCH_H
+#pragma once
 
 #include "failing.h"
 #include <stddef.h>
@@ -88,5 +87,3 @@ int thn_kernel_out_order(const ThnKernel *k, int o, const ThnArg *in, const thn_
 double thn_plan(const ThnKernel *k, const ThnArg *in, const ThnArg *out, const thn_intp *shape, ThnPlan *plan);
 /* Computes. No Python object is touched, the GIL may be released. -1: out of memory for buffers. */
 int thn_plan_run(const ThnPlan *plan);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the instructions of linear algebra share. Operands have one dtype: float32, float64, complex64 or complex128. */
-#ifndef THN_LINALG_H
-#define THN_LINALG_H
+#pragma once
 
 #include "vm.h"
 #include "blas.h"
@@ -50,5 +49,3 @@ static inline ThnDense thn_dense(char *data, npy_intp rows, npy_intp cols)
 {
     return (ThnDense){data, rows, cols, rows > 0 ? rows : 1};
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* The generator MRG31k3p: P. L'Ecuyer and R. Touzin, Fast Combined Multiple Recursive Generators with Multipliers of the form
  * a = +/- 2^d +/- 2^e, Proceedings of the 2000 Winter Simulation Conference, 683-689. Plain C, no Python objects. */
-#ifndef THN_MRG_H
-#define THN_MRG_H
+#pragma once
 
 #include "cells.h"
 
@@ -18,5 +17,3 @@ typedef struct ThnMrg {
 
 /* Draws what the streams [first, first + THN_MRG_BLOCK) give of the sample, and advances their states. */
 void thn_mrg_block(const ThnMrg *m, npy_intp first);
-
-#endif

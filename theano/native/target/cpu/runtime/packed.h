@@ -1,7 +1,6 @@
 /* Products of the engine's own: with a matrix that stays the same over many calls and is rearranged once, and of few rows, for
  * which nothing is. No Python objects. */
-#ifndef THN_PACKED_H
-#define THN_PACKED_H
+#pragma once
 
 #include "blas.h"
 
@@ -19,5 +18,3 @@ void thn_packed_multiply(const ThnPacked *b, const ThnMatrix *a, const ThnMatrix
 /* c = alpha * a @ b + beta * c for a of a few rows, where rearranging b takes a library longer than the product. 0: nothing was done, it
  * is for a library (more rows, large or narrow b, rows of b whose elements do not follow one another, other types and processors). */
 int thn_low_product(int typenum, const ThnMatrix *a, const ThnMatrix *b, const ThnMatrix *c, const void *alpha, const void *beta);
-
-#endif

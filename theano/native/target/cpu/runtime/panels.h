@@ -1,6 +1,5 @@
 /* Factorizations by panels of columns, on several threads. Plain C, no Python. */
-#ifndef THN_PANELS_H
-#define THN_PANELS_H
+#pragma once
 
 /* What is done to `count` panels. Each is updated by all before it, in their order, and factored then; when all are, each is
  * finished. */
@@ -14,5 +13,3 @@ typedef struct {
 /* Runs it as what each step needs becomes ready, on at most so many of the pool's threads. What is computed does not depend on
  * their number. -1: out of memory. */
 int thn_run_panels(const ThnPanels *panels, void *ctx, long threads);
-
-#endif

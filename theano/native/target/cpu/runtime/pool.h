@@ -1,6 +1,5 @@
 /* Recycled, 64-byte aligned memory blocks in size classes; process-wide and thread-safe (no GIL needed). */
-#ifndef THN_POOL_H
-#define THN_POOL_H
+#pragma once
 
 #include <stddef.h>
 #include <string.h>
@@ -34,5 +33,3 @@ void thn_pool_set_limit(size_t bytes);   /* of what is retained */
 void thn_pool_set_memory(size_t bytes);  /* that the process may use: a quarter is retained at most */
 /* peak: the most that was in use since the last trim. */
 void thn_pool_stats(size_t *retained, size_t *in_use, size_t *peak, size_t *limit);
-
-#endif

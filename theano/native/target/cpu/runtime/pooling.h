@@ -8,8 +8,7 @@
  * the taps t = 0 .. taps - 1, where taps = ceil(w / s), the last of which only if it is one of the first w - (taps - 1) * s
  * elements of its stride. For gradients, what belongs to windows is therefore spread out, each repeated s times, and element u
  * looks at position u - t * s of it. Of windows two apart, every second element is taken together instead. */
-#ifndef THN_POOLING_H
-#define THN_POOLING_H
+#pragma once
 
 #include "cells.h"
 
@@ -91,5 +90,3 @@ typedef struct {
 
 /* In float, double, int64 or uint64; the processor is asked which variant it runs. */
 const ThnPooling *thn_pooling(int typenum);
-
-#endif

@@ -1,6 +1,5 @@
 /* What the processor that this runs on can do: a variant of a function for it has the attribute, and is called where the test says so. */
-#ifndef THN_PROCESSOR_H
-#define THN_PROCESSOR_H
+#pragma once
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define THN_AVX2 __attribute__((target("avx2,fma"), optimize("fp-contract=fast")))
@@ -22,6 +21,4 @@ static inline int thn_has_avx2(void)
 {
     return 0;
 }
-#endif
-
 #endif

@@ -1,7 +1,6 @@
 /* A row times a matrix: a small one, where a library takes longer to begin than to compute, or one whose rows lie together. No Python
  * objects; the result does not depend on the number of threads. */
-#ifndef THN_ROW_PRODUCT_H
-#define THN_ROW_PRODUCT_H
+#pragma once
 
 #include "blas.h"
 
@@ -24,5 +23,3 @@ int thn_row_product_call(ThnRowProduct *r, int typenum, npy_intp xs, const ThnMa
                          const void *beta);
 /* Whether a product with a matrix of this size is done along either dim. */
 int thn_takes_row_product(int typenum, const ThnMatrix *b);
-
-#endif

@@ -1,7 +1,6 @@
 /* A loop over a nested program, in three files: instr_scan.c is the instruction, scan_buffers.c the memory of what the steps
  * read and write, scan_steps.c the steps. */
-#ifndef THN_SCAN_H
-#define THN_SCAN_H
+#pragma once
 
 #include "replay.h"
 
@@ -73,5 +72,3 @@ int thn_scan_finish(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, T
 
 /* Runs up to `steps` steps; `*done` counts them (scan_steps.c). */
 int thn_scan_steps(ThnFrame *f, const ThnInstr *ins, const Scan *s, Run *run, ThnFrame *g, npy_intp steps, npy_intp *done);
-
-#endif

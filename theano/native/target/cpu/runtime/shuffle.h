@@ -1,7 +1,6 @@
 /* Vectors of picked elements: THN_SHUFFLE(a, b, at) of two, numbered through, THN_PERMUTE(a, at) of one. `at` is a vector of integers of
  * the elements' size. GCC has a function for it; Clang, which is also what ziglang brings, makes one instruction of the loop. */
-#ifndef THN_SHUFFLE_H
-#define THN_SHUFFLE_H
+#pragma once
 
 #if defined(__clang__)
 #define THN_SHUFFLE(a, b, ...)                                                                  \
@@ -19,6 +18,4 @@
 #else
 #define THN_SHUFFLE(a, b, ...) __builtin_shuffle(a, b, __VA_ARGS__)
 #define THN_PERMUTE(a, ...) __builtin_shuffle(a, __VA_ARGS__)
-#endif
-
 #endif

@@ -149,10 +149,8 @@ void thn_keys(int way, int typenum, const char *elements, npy_intp stride, npy_i
 void thn_complex_keys(int typenum, const char *src, npy_intp stride, npy_intp n, uint64_t *class, uint64_t *re, uint64_t *im)
 {
     for (npy_intp i = 0; i < n; i++, src += stride) {
-        double part[2];
         const int item = typenum == NPY_CFLOAT ? 4 : 8;
-        part[0] = thn_get_real(item, src);
-        part[1] = thn_get_real(item, src + item);
+        const double part[2] = {thn_get_real(item, src), thn_get_real(item, src + item)};
         uint64_t bits[2];
         memcpy(bits, part, sizeof bits);
         int bad_re = part[0] != part[0], bad_im = part[1] != part[1];

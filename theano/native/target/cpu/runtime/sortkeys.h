@@ -1,6 +1,5 @@
 /* Sorting by radix: elements become unsigned integers ("keys") of the same order, NaN last as NumPy has it. No Python. */
-#ifndef THN_SORTKEYS_H
-#define THN_SORTKEYS_H
+#pragma once
 
 #include "cells.h"
 
@@ -21,5 +20,3 @@ void thn_put_positions(const uint64_t *order, npy_intp n, char *out, npy_intp st
 uint64_t thn_select_u64(const uint64_t *keys, npy_intp n, npy_intp count, uint64_t *a);
 /* Keys of complex numbers: class (0 without NaN, 1 imaginary NaN, 2 real NaN, 3 both), real, imaginary part. */
 void thn_complex_keys(int typenum, const char *src, npy_intp stride, npy_intp n, uint64_t *class, uint64_t *re, uint64_t *im);
-
-#endif

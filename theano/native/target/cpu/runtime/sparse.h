@@ -1,7 +1,6 @@
 /* Compressed sparse matrices, and their products with dense ones. Plain C over pointers: the GIL may be released. Results do not depend
  * on the number of threads. */
-#ifndef THN_SPARSE_H
-#define THN_SPARSE_H
+#pragma once
 
 #include "cells.h"
 
@@ -125,4 +124,3 @@ int thn_sparse_result(ThnFrame *f, const ThnSparse *s, int r);
 int thn_sparse_product(ThnProduct *w);
 /* out[k] = a[i] . b[j] for the place (i, j) of value k; `a` and `b` C contiguous with rows of `depth` elements. */
 int thn_sparse_dot_at(const ThnSparse *s, const char *a, const char *b, npy_intp depth, char *out);
-#endif

@@ -1,7 +1,6 @@
 /* Sparse matrices by their parts; no Python. All take integers of any size, float32, float64, complex64, complex128; what only moves
  * values takes any dtype. Results below 0: see sparse.h. What makes a matrix makes it of blocks of the pool, with the csc of `to`. */
-#ifndef THN_SPARSE_PARTS_H
-#define THN_SPARSE_PARTS_H
+#pragma once
 
 #include "sparse.h"
 
@@ -62,5 +61,3 @@ int thn_sparse_take(const ThnSparse *s, const int64_t *which, npy_intp n, ThnSpa
  * increase, zeros are not stored. -3: more values than fit the indices.
  * Algorithm: F. Gustavson, Two fast algorithms for sparse matrices, ACM TOMS 4 (1978). */
 int thn_sparse_times(const ThnSparse *a, const ThnSparse *b, ThnSparse *to);
-
-#endif

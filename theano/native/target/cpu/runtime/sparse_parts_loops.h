@@ -179,10 +179,8 @@ static inline __attribute__((always_inline)) npy_intp FN(merge)(const ThnTwo *w,
         npy_intp i = p_x[line], j = p_y[line];
         const npy_intp i_end = p_x[line + 1], j_end = p_y[line + 1];
         INDEX last = -1;
-        if (!thn_sparse_within(&w->a, i, i_end) || !thn_sparse_within(&w->b, j, j_end)
-            || n + (i_end - i) + (multiply ? 0 : j_end - j) > room) {
-            return -1;
-        }
+        THN_NEED(thn_sparse_within(&w->a, i, i_end) && thn_sparse_within(&w->b, j, j_end)
+                 && n + (i_end - i) + (multiply ? 0 : j_end - j) <= room);
         while (i < i_end && j < j_end) {
             const INDEX c = i_x[i], d = i_y[j], least = c < d ? c : d;
             const int left = c <= d, right = d <= c;

@@ -1,6 +1,5 @@
 /* Tables: arrays of which arrays of integers name the rows that are read or written. */
-#ifndef THN_TABLES_H
-#define THN_TABLES_H
+#pragma once
 
 #include "copy.h"
 #include "items.h"
@@ -71,5 +70,3 @@ static inline void thn_fetch(const char *p, npy_intp bytes)
         __builtin_prefetch(p + k, 1);
     }
 }
-
-#endif

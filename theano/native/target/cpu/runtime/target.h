@@ -1,6 +1,5 @@
 /* What instructions that write into a part of an array have in common. */
-#ifndef THN_TARGET_H
-#define THN_TARGET_H
+#pragma once
 
 #include "cells.h"
 
@@ -15,5 +14,3 @@ int thn_target_prepare(ThnFrame *f, ThnCell *out, ThnCell *x, int inplace);
 void thn_target_execute(const ThnCell *out, const ThnCell *x, int inplace);
 /* Whether an array may be repeated to fill dims; -1 with thn_error. */
 int thn_broadcasts(ThnFrame *f, const ThnCell *y, int nd, const npy_intp *dims);
-
-#endif

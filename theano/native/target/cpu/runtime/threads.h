@@ -1,6 +1,5 @@
 /* A pool of threads for loops over tasks. Plain C, no Python. */
-#ifndef THN_THREADS_H
-#define THN_THREADS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -29,5 +28,3 @@ int thn_parallel_ranges(intptr_t n, intptr_t length, thn_range_fn fn, void *ctx)
 /* Threads used together with the caller's. Takes effect with the next loop; n < 1 is taken as 1. */
 void thn_set_threads(int n);
 int thn_get_threads(void);
-
-#endif

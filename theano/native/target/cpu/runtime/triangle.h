@@ -1,6 +1,5 @@
 /* Small triangular systems by substitution, in vectors: the library's routines take several times as long for them. */
-#ifndef THN_TRIANGLE_H
-#define THN_TRIANGLE_H
+#pragma once
 
 #include "lapack.h"
 
@@ -11,5 +10,3 @@
 int thn_small_left(int letter, ThnDense a, ThnDense b);
 /* b = b op(a)^-1. 0: not done. */
 int thn_small_right(int letter, char uplo, char trans, char diag, ThnDense a, ThnDense b);
-
-#endif

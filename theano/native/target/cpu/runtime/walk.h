@@ -1,6 +1,5 @@
 /* Dims that several operands walk together, in C order. No Python objects, no GIL. */
-#ifndef THN_WALK_H
-#define THN_WALK_H
+#pragma once
 
 #include "launch.h"
 
@@ -64,5 +63,3 @@ static inline thn_intp thn_walk_on(ThnWalk *w, thn_intp n, thn_intp most)
     const thn_intp left = thn_left(w->g, w->nd, w->at);
     return left < most ? left : most;
 }
-
-#endif
