@@ -15,8 +15,7 @@
  *                               thn_error(). May be NULL (views).
  * In the tail of a program all prepares run before all executes: execute must read nothing but cells and its scratch.
  */
-#ifndef THN_CELLS_H
-#define THN_CELLS_H
+#pragma once
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
@@ -326,5 +325,3 @@ int64_t thn_scalar_int(const ThnCell *c);
 /* Copies elements between two strided regions of equal item size (memcpy per item; regions must not overlap). */
 void thn_copy_strided(int ndim, const npy_intp *dims, char *dst, const npy_intp *dst_strides, const char *src,
                       const npy_intp *src_strides, int itemsize);
-
-#endif

@@ -1,7 +1,6 @@
 /* Inside of the launcher: plans, buffers and what the parts of it share. The parts are plan.c (from arrays to a plan),
  * buffers.c (copies and memory), launch.c (elementwise kernels and row pipelines) and reduce.c (reductions). */
-#ifndef THN_PLAN_H
-#define THN_PLAN_H
+#pragma once
 
 #include "threads.h"
 #include "walk.h"
@@ -90,5 +89,3 @@ void thn_move_rows(const ThnPlan *p, int op, char *base, thn_intp row_stride, th
                    thn_intp buf_row, int to_buffer);
 void *thn_buffer_alloc(size_t n); /* or NULL */
 void thn_buffer_free(void *p);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * replay.c: all values stay where they are, and a step repeats of each instruction what the one before did as long as shapes are
  * the same. steady.c: where that is known of a whole program beforehand, a step is a list of calls and of addresses that move. */
-#ifndef THN_REPLAY_H
-#define THN_REPLAY_H
+#pragma once
 
 #include "packed.h"
 #include "vm.h"
@@ -66,5 +65,3 @@ ThnSteady *thn_steady(ThnProgram *p, ThnFrame *f, ThnMover *movers, int n, ThnCe
 /* Runs up to n steps, till the condition holds: then `*stop` is set. -1: the step after `*done` of them has failed. Movers and
  * cells are as after the last step. */
 int thn_steady_run(ThnSteady *s, npy_intp n, npy_intp *done, int *stop);
-
-#endif

@@ -34,8 +34,7 @@
  *
  * The instructions are described in instructions.def.
  */
-#ifndef THN_VM_H
-#define THN_VM_H
+#pragma once
 
 #include "cells.h"
 #include "instructions.h"
@@ -191,5 +190,3 @@ int thn_launch_init(PyObject *module);
 int thn_blas_init(PyObject *module);
 int thn_lapack_init(PyObject *module);
 int thn_conv_init(PyObject *module);
-
-#endif
