@@ -214,3 +214,41 @@ def test_empty_arrays_between_others():
         for found, wanted in zip(f(a, b), (a @ b, np.exp(a), np.exp(a).sum(axis=1)), strict=True):
             assert found.shape == wanted.shape
             np.testing.assert_allclose(found, wanted)
+
+
+@pytest.mark.parametrize("optimizer", ["fast_run", "fast_compile", None])
+def test_lengths(optimizer):
+    """They are overwritten, returned and looked up with."""
+    x = T.dmatrix()
+    rows, columns = x.shape[0], x.shape[1]
+    outputs = [rows * 2, -columns, T.exp(T.cast(columns, "float64")).astype("int64"), x.shape, x.shape[:1] + 1, rows,
+               T.exp(x)[rows - 1], T.zeros((columns, rows)), x[: columns // 2].sum()]  # fmt: skip
+    f = theano.function([x], outputs, mode=theano.Mode("cvm", optimizer))
+    for shape in [(3, 4)] * CALLS + [(5, 2)] * 2 * CALLS:
+        n, m = shape
+        a = np.random.RandomState(n).randn(*shape)
+        wanted = [2 * n, -m, int(np.exp(m)), shape, [n + 1], n, np.exp(a)[n - 1], np.zeros((m, n)), a[: m // 2].sum()]
+        for found, known in zip(f(a), wanted, strict=True):
+            np.testing.assert_allclose(found, known)
+
+
+def test_lengths_in_rows_of_loops():
+    x, xs = T.dmatrix(), T.dtensor3()
+    f = theano.function([x], theano.scan(lambda a: (a > 0).nonzero()[0].shape[0], sequences=x)[0])
+    g = theano.function([xs], theano.scan(lambda a: a.shape[0] + 1, sequences=xs)[0], mode=theano.Mode("cvm", None))
+    for _ in range(CALLS):
+        np.testing.assert_array_equal(f(np.ones((6, 3))), [3] * 6)
+        np.testing.assert_array_equal(g(np.ones((20, 7, 3))), [8] * 20)
+
+
+def test_a_recorded_call_takes_no_more_memory():
+    x = h = T.dmatrix()
+    for _ in range(12):
+        h = T.dot(T.tanh(h), x)
+    f = theano.function([x], h.sum())
+    peaks = []
+    for _ in range(CALLS):
+        runtime.pool_trim()
+        f(np.full((300, 300), 1e-3))
+        peaks.append(runtime.pool_stats()["peak"])
+    assert max(peaks) <= min(peaks) + 300_000

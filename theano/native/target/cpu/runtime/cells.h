@@ -50,7 +50,7 @@ enum { THN_KIND_TENSOR = 0, THN_KIND_OBJECT = 1 };
 enum {
     THN_CELL_SET = 1,    /* has a value in this call */
     THN_CELL_CONST = 2,  /* value survives the call */
-    THN_CELL_FIXED = 8,  /* of a loop's program: has the same value in all steps */
+    THN_CELL_FIXED = 8,  /* the same value in all steps of a loop, or calls of the same layouts */
     THN_CELL_DEST = 4,   /* its value should be made in the place that the frame's `dests` names */
 };
 
@@ -121,7 +121,7 @@ typedef struct ThnFrame {
     ThnCell *cells;
     ThnDest *dests;          /* by cell number; NULL until a loop uses the frame. Of cells with THN_CELL_DEST only */
     struct ThnCalls *calls;  /* that repeat the last one; see steady_calls.c. NULL: they do not */
-    int wait, patience;      /* calls until one is recorded, and what that was at first */
+    int waited, recorded;    /* calls since one was recorded, and how many were */
     struct ThnAgain *again;  /* by instruction: how a step of a loop repeats it; see replay.c. NULL until then */
     ThnScratch *scratch;     /* one per instruction */
     double work;             /* out-parameter of prepare, 0 before each prepare */

@@ -12,13 +12,26 @@
 
 /* ---- shapes */
 
+static int shape_i_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    *(int64_t *)THN_OUT(f, ins, 0)->data = THN_IN(f, ins, 0)->dims[((const thn_shape_i_params *)ins->data)->axis];
+    return 0;
+}
+
+static int shape_execute(ThnFrame *f, const ThnInstr *ins)
+{
+    const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
+    for (int i = 0; i < in->ndim; i++) {
+        ((int64_t *)out->data)[i] = in->dims[i];
+    }
+    return 0;
+}
+
 static int shape_i_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *out = THN_OUT(f, ins, 0);
-    int64_t n = THN_IN(f, ins, 0)->dims[((const thn_shape_i_params *)ins->data)->axis];
     THN_TRY(thn_out_alloc(f, out, NULL));
-    out->scalar.i8 = n;
-    return 0;
+    return shape_i_execute(f, ins);
 }
 
 static int shape_prepare(ThnFrame *f, const ThnInstr *ins)
@@ -26,10 +39,7 @@ static int shape_prepare(ThnFrame *f, const ThnInstr *ins)
     ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
     npy_intp n = in->ndim;
     THN_TRY(thn_out_alloc(f, out, &n));
-    for (int i = 0; i < in->ndim; i++) {
-        ((int64_t *)out->data)[i] = in->dims[i];
-    }
-    return 0;
+    return shape_execute(f, ins);
 }
 
 /* ---- makevector */
@@ -322,8 +332,8 @@ static int cast_execute(ThnFrame *f, const ThnInstr *ins)
     return 0;
 }
 
-THN_INSTRUCTION(shape_i, NULL, shape_i_prepare, NULL)
-THN_INSTRUCTION(shape, NULL, shape_prepare, NULL)
+THN_INSTRUCTION(shape_i, NULL, shape_i_prepare, shape_i_execute)
+THN_INSTRUCTION(shape, NULL, shape_prepare, shape_execute)
 THN_INSTRUCTION(makevector, NULL, makevector_prepare, makevector_execute)
 THN_INSTRUCTION(alloc, NULL, alloc_prepare, alloc_execute)
 THN_INSTRUCTION(alloc_empty, NULL, alloc_empty_prepare, NULL)

@@ -196,8 +196,7 @@ static int run_quickly(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
     }
     switch (a->now) {
     case THN_REPLAY_VIEW: THN_OUT(f, ins, 0)->data = THN_IN(f, ins, 0)->data + a->offset; return 1;
-    case THN_REPLAY_EMPTY:
-    case THN_REPLAY_SHAPE: return 1;
+    case THN_REPLAY_EMPTY: return 1;
     case THN_REPLAY_KERNEL: return run_kernel(f, ins, a) < 0 ? -1 : 1;
     case THN_REPLAY_PRODUCT:
         if (thn_product_in_place(ins)) {
@@ -238,11 +237,11 @@ int thn_run_step(ThnProgram *p, ThnFrame *f, int how, size_t *bytes)
             const ThnCell *c = THN_OUT(f, ins, k);
             changed |= memcmp(before[k], c->dims, 2 * sizeof(npy_intp) * (size_t)c->ndim) != 0;
         }
-        for (int k = 0; k < ins->nout && how == THN_ALONE; k++) {
+        for (int k = 0; k < ins->nout && bytes; k++) {
             const ThnCell *c = THN_OUT(f, ins, k);
             *bytes += c->buf && c->buf->refs == 1 ? (size_t)(thn_size(c) * c->itemsize) : 0;
         }
-        if (how == THN_ALONE) {
+        if (how == THN_ALONE || (bytes && *bytes > THN_MOST_KEPT)) {
             thn_drop(f, ins);
         }
     }

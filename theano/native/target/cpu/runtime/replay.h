@@ -18,8 +18,10 @@ typedef struct ThnAgain {
 /* Whether a program can be run that way. */
 int thn_replayable(const ThnProgram *p);
 /* A step: THN_AGAIN repeats what the one before did, whose input cells had the same dims and strides; the others prepare everything,
- * and THN_ALONE drops the values that nobody needs any more, the bytes of which are added to `bytes`. */
+ * and THN_ALONE drops the values that nobody needs any more. `bytes`, or NULL: those of all values are added to it, and THN_KEEP goes
+ * on as THN_ALONE once they are more than THN_MOST_KEPT. */
 enum { THN_ALONE, THN_KEEP, THN_AGAIN };
+#define THN_MOST_KEPT 65536
 int thn_run_step(ThnProgram *p, ThnFrame *f, int how, size_t *bytes);
 /* Whether the instruction can be repeated as it was recorded: the values lie where they lay, and nobody sees them. */
 int thn_repeats(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a);

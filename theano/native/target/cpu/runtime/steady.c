@@ -158,7 +158,7 @@ static int add_call(ThnSteady *s, const ThnInstr *ins, const ThnAgain *a)
             link_cells(s, ins);
         }
         break;
-    case THN_REPLAY_SHAPE: return 1;
+    case THN_REPLAY_SHAPE:
     case THN_REPLAY_COPY: link_cells(s, ins); break;
     default: return 0;
     }

@@ -3,8 +3,8 @@
 #include "replay.h"
 #include "pool.h"
 
-#define MOST_WAIT 1000000   /* calls from one that is recorded to the next */
-#define MOST_BYTES 65536    /* of memory that stays */
+#define FIRST_WAIT 3        /* calls before one is recorded; each further time twice as many */
+#define MOST_DOUBLINGS 20
 
 typedef struct ThnCalls {
     ThnSteady *steady;
@@ -15,15 +15,8 @@ typedef struct ThnCalls {
     npy_intp *layouts;      /* of the inputs */
 } ThnCalls;
 
-static ThnCell *input(ThnProgram *p, ThnFrame *f, int i)
-{
-    return &f->cells[p->inputs[i].cell];
-}
-
-static ThnCell *output(ThnProgram *p, ThnFrame *f, int i)
-{
-    return &f->cells[p->outputs[i].cell];
-}
+static ThnCell *input(ThnProgram *p, ThnFrame *f, int i) { return &f->cells[p->inputs[i].cell]; }
+static ThnCell *output(ThnProgram *p, ThnFrame *f, int i) { return &f->cells[p->outputs[i].cell]; }
 
 int thn_may_be_steady(const ThnProgram *p)
 {
@@ -91,26 +84,23 @@ static int find_made(ThnProgram *p, ThnFrame *f, ThnCalls *s)
     return 1;
 }
 
-/* Lets go of the memory that moves, but for the inputs' and outputs'. Bytes of what stays. */
-static size_t keep(ThnProgram *p, ThnFrame *f)
+/* Lets go of the memory of arguments and results, but for the inputs and outputs themselves. */
+static void drop_what_moves(ThnProgram *p, ThnFrame *f)
 {
-    size_t bytes = 0;
     for (ThnCell *c = f->cells, *end = c + p->ncells; c < end; c++) {
-        int moves = c->buf && c->buf->owner, ends = !c->buf || (c->flags & THN_CELL_CONST);
+        int moves = c->buf && c->buf->owner, stays = !c->buf || (c->flags & THN_CELL_CONST);
         for (int i = 0; i < p->noutputs; i++) {
-            moves |= c->buf && c->buf == output(p, f, i)->buf;
-            ends |= c == output(p, f, i);
+            moves |= c->buf == output(p, f, i)->buf;
+            stays |= c == output(p, f, i);
         }
         for (int i = 0; i < p->ninputs; i++) {
-            ends |= c == input(p, f, i);
+            stays |= c == input(p, f, i);
         }
-        if (!ends && moves) {
+        if (moves && !stays) {
             thn_buffer_drop(c->buf);
             c->buf = NULL;
         }
-        bytes += c->buf && !moves ? thn_pool_capacity(c->buf->data) : 0;
     }
-    return bytes;
 }
 
 /* What the calls after this one need; NULL, without an exception: they are as usual. */
@@ -131,7 +121,8 @@ static ThnCalls *make_calls(ThnProgram *p, ThnFrame *f)
     }
     double work;
     if (find_made(p, f, s) && (s->steady = thn_steady(p, f, s->movers, p->ninputs + s->nmade, NULL, 0, NULL, &work))
-        && work <= THN_GIL_WORK && keep(p, f) <= MOST_BYTES) {
+        && work <= THN_GIL_WORK) {
+        drop_what_moves(p, f);
         return s;
     }
     thn_pool_free(s->steady);
@@ -175,11 +166,12 @@ static void forget(ThnProgram *p, ThnFrame *f)
 
 static int record(ThnProgram *p, ThnFrame *f)
 {
-    f->patience = (int)thn_least(2 * (npy_intp)f->patience, MOST_WAIT);
-    f->wait = f->patience;
-    THN_TRY(thn_run_step(p, f, THN_KEEP, NULL));
+    f->waited = 0;
+    f->recorded += f->recorded < MOST_DOUBLINGS;
+    size_t bytes = 0;
+    THN_TRY(thn_run_step(p, f, THN_KEEP, &bytes));
     p->call_count++;
-    f->calls = make_calls(p, f);
+    f->calls = bytes <= THN_MOST_KEPT ? make_calls(p, f) : NULL;
     return 0;
 }
 
@@ -208,11 +200,8 @@ static int make_memory(ThnProgram *p, ThnFrame *f, ThnCalls *s, int m)
 int thn_run_call(ThnProgram *p, ThnFrame *f)
 {
     ThnCalls *s = f->calls;
-    if (!s && p->may_be_steady && !p->profile) {
-        if (f->wait == 0) {
-            return record(p, f);
-        }
-        f->wait--;
+    if (!s && p->may_be_steady && !p->profile && f->waited++ == FIRST_WAIT << f->recorded) {
+        return record(p, f);
     }
     int same = s && !p->profile && layouts(p, f, s, 0);
     for (int m = 0; same && m < s->nmade; m++) {
@@ -229,10 +218,10 @@ int thn_run_call(ThnProgram *p, ThnFrame *f)
     }
     npy_intp done;
     int stop = 0;
-    p->call_count++;
-    const int r = thn_steady_run(s->steady, 1, &done, &stop);
-    if (r < 0) {
+    if (thn_steady_run(s->steady, 1, &done, &stop) < 0) {
         forget(p, f);
+        return -1;
     }
-    return r;
+    p->call_count++;
+    return 0;
 }

@@ -8,7 +8,6 @@
 #endif
 
 #define MAX_IDLE_FRAMES 8
-#define FIRST_WAIT 3 /* calls before one is recorded; each further time it is twice as many */
 #define SIGNAL_CHECK_EVERY 32
 
 /* ---- locks */
@@ -93,7 +92,6 @@ ThnFrame *thn_frame_get(ThnProgram *p)
                   + (tail + (size_t)p->nundo) * sizeof(int));
     THN_NULL_UNLESS(f);
     f->prog = p;
-    f->wait = f->patience = FIRST_WAIT;
     f->cells = (ThnCell *)(f + 1);
     f->scratch = (ThnScratch *)(f->cells + cells);
     npy_intp *dims = (npy_intp *)(f->scratch + instrs);
@@ -131,16 +129,22 @@ void thn_frame_destroy(ThnProgram *p, ThnFrame *f)
     thn_free(f);
 }
 
-void thn_frame_put(ThnProgram *p, ThnFrame *f)
+static void release_all(ThnProgram *p, ThnFrame *f)
 {
-    ThnCell *end = f->calls ? f->cells : f->cells + p->ncells;
-    if (f->calls) {
-        thn_calls_end(p, f);
-    }
+    ThnCell *end = f->cells + p->ncells;
     for (ThnCell *c = f->cells; c < end; c++) {
         if ((c->flags & (THN_CELL_SET | THN_CELL_CONST)) == THN_CELL_SET) {
             thn_cell_release(c);
         }
+    }
+}
+
+void thn_frame_put(ThnProgram *p, ThnFrame *f)
+{
+    if (f->calls) {
+        thn_calls_end(p, f);
+    } else {
+        release_all(p, f);
     }
     if (p->nfree_frames >= MAX_IDLE_FRAMES) {
         thn_frame_destroy(p, f);
