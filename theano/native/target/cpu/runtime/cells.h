@@ -121,7 +121,8 @@ typedef struct ThnFrame {
     ThnCell *cells;
     ThnDest *dests;          /* by cell number; NULL until a loop uses the frame. Of cells with THN_CELL_DEST only */
     struct ThnCalls *calls;  /* that repeat the last one; see steady_calls.c. NULL: they do not */
-    int waited, recorded;    /* calls since one was recorded, and how many were */
+    npy_intp waited;         /* calls since one was recorded */
+    int recorded;            /* how many were */
     struct ThnAgain *again;  /* by instruction: how a step of a loop repeats it; see replay.c. NULL until then */
     ThnScratch *scratch;     /* one per instruction */
     double work;             /* out-parameter of prepare, 0 before each prepare */

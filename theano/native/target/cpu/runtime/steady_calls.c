@@ -5,6 +5,7 @@
 
 #define FIRST_WAIT 3        /* calls before one is recorded; each further time twice as many */
 #define MOST_DOUBLINGS 20
+#define WORTH_IT 100        /* so many calls that repeat another: the next one may be recorded as soon as the first */
 
 typedef struct ThnCalls {
     ThnSteady *steady;
@@ -200,7 +201,7 @@ static int make_memory(ThnProgram *p, ThnFrame *f, ThnCalls *s, int m)
 int thn_run_call(ThnProgram *p, ThnFrame *f)
 {
     ThnCalls *s = f->calls;
-    if (!s && p->may_be_steady && !p->profile && f->waited++ == FIRST_WAIT << f->recorded) {
+    if (!s && p->may_be_steady && !p->profile && f->waited++ == (npy_intp)FIRST_WAIT << f->recorded) {
         return record(p, f);
     }
     int same = s && !p->profile && layouts(p, f, s, 0);
@@ -210,9 +211,12 @@ int thn_run_call(ThnProgram *p, ThnFrame *f)
     if (!same) {
         if (s) {
             forget(p, f);
+            f->recorded = f->waited < WORTH_IT ? f->recorded : 0;
+            f->waited = 0;
         }
         return thn_run(p, f);
     }
+    f->waited++;
     for (int i = 0; i < p->ninputs; i++) {
         s->movers[i].first = input(p, f, i)->data;
     }
