@@ -30,7 +30,7 @@ static int shape_execute(ThnFrame *f, const ThnInstr *ins)
 static int shape_i_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     ThnCell *out = THN_OUT(f, ins, 0);
-    THN_TRY(thn_out_alloc(f, out, NULL));
+    THN_TRY(thn_out_alloc(f, out, out->dims));
     return shape_i_execute(f, ins);
 }
 

@@ -219,7 +219,7 @@ static int lstsq_prepare(ThnFrame *f, const ThnInstr *ins)
                 THN_SHAPE(2, a->dims), THN_SHAPE(b->ndim, b->dims));
     f->work = 40 * thn_cubic_work(a);
     THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 0), dims));
-    THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 1), NULL));
+    THN_TRY(thn_out_alloc(f, THN_OUT(f, ins, 1), dims));
     return thn_out_alloc(f, THN_OUT(f, ins, 2), &least);
 }
 

@@ -190,7 +190,8 @@ static int repeat_execute(ThnFrame *f, const ThnInstr *ins)
 static int count_length_prepare(ThnFrame *f, const ThnInstr *ins)
 {
     f->work = 0.5 * (double)THN_IN(f, ins, 0)->dims[0];
-    return thn_out_alloc(f, THN_OUT(f, ins, 0), NULL);
+    ThnCell *out = THN_OUT(f, ins, 0);
+    return thn_out_alloc(f, out, out->dims);
 }
 
 static int count_length_execute(ThnFrame *f, const ThnInstr *ins)
