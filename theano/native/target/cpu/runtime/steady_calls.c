@@ -21,7 +21,7 @@ static ThnCell *output(ThnProgram *p, ThnFrame *f, int i) { return &f->cells[p->
 
 int thn_may_be_steady(const ThnProgram *p)
 {
-    int may = thn_replayable(p);
+    int may = p->ninstrs > 1 && thn_replayable(p); /* one alone is as quick as usual: a kernel keeps its plan in any case */
     for (int i = 0; i < p->ninstrs; i++) {
         may &= thn_rows[p->instrs[i].def->code].replay != THN_REPLAY_FULL;
     }
