@@ -2,7 +2,7 @@
  *
  * The first step runs as usual but drops nothing, so that every cell keeps its memory, dims and strides. From the second
  * step on an instruction is repeated in the cheapest way that is right when only addresses and values have changed: a kernel
- * keeps its plan and gets new pointers, a product only executes, a view moves with its base, a shape stays. What is not
+ * keeps its plan and gets new pointers, a product only executes, a view moves with its base, a length is written. What is not
  * known to be so is prepared and executed again; if a value has other dims than before, the rest of the step is run as if
  * it were the first. */
 #include "replay.h"

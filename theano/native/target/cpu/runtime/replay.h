@@ -1,4 +1,4 @@
-/* Running a program step by step, as loops do with their inner program.
+/* Running a program step by step, as loops do with their inner program and calls with that of a small function.
  *
  * replay.c: all values stay where they are, and a step repeats of each instruction what the one before did as long as shapes are
  * the same. steady.c: where that is known of a whole program beforehand, a step is a list of calls and of addresses that move. */

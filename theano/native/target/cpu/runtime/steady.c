@@ -1,5 +1,5 @@
-/* Steps of a loop whose instructions are kernels, products and views of values whose places are known: a step moves addresses by
- * constant distances and calls functions, nothing else. What would be looked at in each step (who sees a value, where a view
+/* Steps of a loop (or calls, steady_calls.c) whose instructions are kernels, products and views of values whose places are known: a
+ * step moves addresses and calls functions, nothing else. What would be looked at in each step (who sees a value, where a view
  * begins, which product it is) is looked at once. */
 #include "replay.h"
 #include "plan.h"
