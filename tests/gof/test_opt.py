@@ -460,6 +460,13 @@ class TestEquilibrium:
             logger.removeHandler(handler)
         assert any("max'ed out by" in message for message in messages)
 
+    def test_times_of_callbacks_keep_no_nodes(self, xyz):
+        fgraph = graph(xyz, add(neg(neg(xyz[0])), xyz[1]))
+        EquilibriumOptimizer([PatternSub((neg, (neg, "a")), (identity, "a"))], max_use_ratio=10).optimize(fgraph)
+        timed = set(fgraph.execute_callbacks_times).difference(fgraph._features)
+        held = [value for f in timed for value in vars(f).values() if isinstance(value, (list, dict, set, tuple))]
+        assert held and not any(isinstance(thing, Apply) for value in held for thing in value)
+
     def test_ratio_is_required(self):
         with pytest.raises(ValueError):
             EquilibriumOptimizer([OpSub(add, mul)])

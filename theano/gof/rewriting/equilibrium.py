@@ -37,8 +37,8 @@ class _Worklist(toolbox.Feature):
     def __str__(self) -> str:
         return f"worklist of {self.of}"
 
-    def __init__(self, ignore_newtrees: bool = False, of: str = "an EquilibriumOptimizer") -> None:
-        self.of = of
+    def __init__(self, index: TrackIndex, ignore_newtrees: bool, of: str) -> None:
+        self.index, self.of = index, of
         # Node -> how far the change that put it here may still spread. `pending` is looked at in this pass, `dirty`
         # in the next one.
         self.pending: dict[Any, int] = {}
@@ -54,7 +54,6 @@ class _Worklist(toolbox.Feature):
         self.serial = 0
         self.pushed = 0
         self.nb_imported = 0
-        self.index = TrackIndex()
         # The local optimizers whose `needs` the graph does not have yet, and until it changes those that have seen it.
         self.asleep: set[LocalOptimizer] = set()
         self.settled: set[LocalOptimizer] = set()
@@ -62,15 +61,14 @@ class _Worklist(toolbox.Feature):
         self.nodes: Sequence[Any] = ()
         self.busy: Sequence[Any] = ()
 
-    def sleep(self, index: TrackIndex, ops: Iterable[Any], settled: set[LocalOptimizer]) -> None:
-        """Pass over the optimizers of `index` that need an Op that is not among `ops`, until one comes in.
+    def sleep(self, ops: Iterable[Any], settled: set[LocalOptimizer]) -> None:
+        """Pass over the optimizers that need an Op that is not among `ops`, until one comes in.
 
         Those that are `settled` have been offered this very graph, and are passed over until it changes.
         """
-        self.index = index
-        self.asleep = asleep = set(index.with_needs())
+        self.asleep = asleep = set(self.index.with_needs())
         for op in ops:
-            if asleep and (woken := index.woken_by(op)):
+            if asleep and (woken := self.index.woken_by(op)):
                 asleep.difference_update(woken)
         self.settled = settled - asleep
         asleep |= self.settled
@@ -118,6 +116,13 @@ class _Worklist(toolbox.Feature):
             rank = self.rank.get(node)
             if rank is not None and (between or rank > self.current) and node not in known:
                 self._add(node, _PATTERN_HEIGHT)
+
+    def forget(self) -> None:
+        """Let go of all nodes: the graph names who spent time on it as long as it lives."""
+        self.nodes = self.busy = ()
+        for each in (self.pending, self.dirty, self.rank, self.heap, self.queue, self.asleep, self.settled):
+            each.clear()
+        self.moved = (None, ())
 
     def begin_pass(self) -> None:
         """Move what was left for the next pass to this one."""
@@ -442,7 +447,7 @@ class _Run:
         self.nav = navigator
         self.fgraph = fgraph
         self.start_from = start_from
-        self.work = _Worklist(navigator.ignore_newtrees, navigator.name or "an EquilibriumOptimizer")
+        self.work = _Worklist(navigator.index, navigator.ignore_newtrees, navigator.name or "an EquilibriumOptimizer")
         self.timed = bool(getattr(fgraph, "profile", None)) or config.profile_optimizer
         self.uses: dict[Any, int] = {}
         n_nodes = len(fgraph.apply_nodes)
@@ -462,7 +467,7 @@ class _Run:
         settles = False
         fgraph.attach_feature(work)
         try:
-            work.sleep(nav.index, fgraph.present_ops(), settled)
+            work.sleep(fgraph.present_ops(), settled)
             self._look_at_everything()
             verified = False
             graph_changed = True
@@ -498,6 +503,7 @@ class _Run:
                 self._look_at_everything()
         finally:
             fgraph.remove_feature(work)
+            work.forget()
         if settles and notes is not None:
             notes.add(fgraph, nav.index.all())
         if self.aborted_by is not None:

@@ -34,8 +34,10 @@ class Form(NamedTuple):
 
 #: A local optimizer, and what is called with a node.
 Offer = tuple[LocalOptimizer, Callable[[Any], Any]]
-#: A local optimizer, what it asks of inputs, one of several things (None: nothing), and bits of which one must be there.
-Asked = tuple[LocalOptimizer, Sequence["_Rows"] | None, int]
+#: A form, and what is to be tried for it.
+Row = tuple[Form, Any]
+#: A local optimizer, bits of which one must be there, and rows of which one must be for the inputs (None: that is enough).
+Asked = tuple[LocalOptimizer, int, Sequence[Row] | None]
 
 # Bits of what an input is: another one rearranged, the one before it, a constant; and one that all have.
 _REARRANGED, _SAME, _CONSTANT, _ANY = 1, 2, 4, 8
@@ -46,23 +48,8 @@ MANY = 1 << 30
 _UNHASHABLE = object()
 #: What is known of an Op, by place: its optimizers; the number of its `_Asking`, 0 if none of them looks at inputs; those that
 #: need such an Op in the graph; the bits of what is seen in it; the optimizers and their functions if none looks; those not
-#: for constants only; the set of these optimizers.
+#: for constants only; these optimizers.
 _FOUND, _ASKING, _WOKEN, _SEEN, _OFFERS, _OTHERS, _LASTING = range(7)
-
-
-class _Rows:
-    """Forms and what is to be tried for each.
-
-    Attributes
-    ----------
-    first
-        Bits of which each form has one in its first want.
-    in_bits
-        The rows with bits for what is wanted, once somebody has looked closer.
-    """
-
-    def __init__(self, forms: Sequence[tuple[Form, Any]], first: int, in_bits: list[tuple] | None = None):
-        self.forms, self.first, self.in_bits = forms, first, in_bits
 
 
 class _Asking:
@@ -85,6 +72,24 @@ class _Asking:
         self.asked: list[Asked] | None = None
 
 
+class _Filtered:
+    """What is the same of all Ops of a value that some optimizers choose among.
+
+    Attributes
+    ----------
+    filters
+        Optimizers and what they choose by.
+    entries
+        By what these say of an Op what is known of it.
+    """
+
+    __slots__ = ("filters", "found", "keys", "woken", "seen", "entries")
+
+    def __init__(self, filters: list, found: tuple, keys: Sequence[Any], woken: tuple, seen: int):
+        self.filters, self.found, self.keys, self.woken, self.seen = filters, found, keys, woken, seen
+        self.entries: dict[tuple, tuple] = {}
+
+
 class TrackIndex:
     """Finds the local optimizers that track a node's Op, by Op instance and Op class.
 
@@ -101,10 +106,9 @@ class TrackIndex:
         self._varied: set[type] = set()
         # An optimizer may choose by its `op_filter` among the Ops that it tracks.
         self._filters: dict[LocalOptimizer, Callable[[Any], bool]] = {}
-        # What they ask of inputs: of those of all nodes; or by what they track; and that in bits, once it was asked for.
-        self._wanted: dict[LocalOptimizer, _Rows] = {}
-        self._forms: dict[Any, dict[LocalOptimizer, Any]] = {}
-        self._asked: dict[Any, dict[LocalOptimizer, _Rows]] = {}
+        # What they ask of inputs: bits for those of all nodes; or by what they track.
+        self._wanted: dict[LocalOptimizer, int] = {}
+        self._forms: dict[Any, dict[LocalOptimizer, Sequence[Row]]] = {}
         # The bits of all that one asks for; those that ask by what they track; those that are for constants only.
         self._asking: dict[LocalOptimizer, int] = {}
         self._choosers: set[LocalOptimizer] = set()
@@ -123,7 +127,7 @@ class TrackIndex:
     def _forget(self) -> None:
         # Of each Op what `_FOUND` and those after it say.
         self._found = ById()
-        # Of each class, by named Op (or None): what is the same of all these Ops, and by what the filters say the rest.
+        # Of each class, by named Op (or None): what is the same of all these Ops; or the filters, and by what they say the rest.
         self._by_value = ById()
         self._choosy: list[_Asking] = [_Asking((), (), 0)]
         # Number of `_Asking`, then what is seen in each input -> the optimizers for which that is enough, and their functions.
@@ -170,8 +174,7 @@ class TrackIndex:
             self._name(tracked)
         if wanted is not None:
             bits = self._bits_of(frozenset(wanted)) | _REARRANGED
-            self._wanted[opt] = _Rows((), bits, [(0, MANY, ((None, bits),), 0, None)])
-            self._asking[opt] = bits
+            self._wanted[opt] = self._asking[opt] = bits
             if needs is None and Constant not in wanted:
                 # An input is one of these, or such a one rearranged.
                 needs = wanted
@@ -179,7 +182,6 @@ class TrackIndex:
             self._choosers.add(opt)
             for key, rows in forms.items():
                 self._forms.setdefault(key, {})[opt] = rows
-                self._asked.pop(key, None)
             # What is seen in an Op is remembered: all bits must be there before.
             self._asking[opt] = self._bits_of(frozenset(opt.looked_for))
         if opt.of_constants:
@@ -206,10 +208,10 @@ class TrackIndex:
         """Return the optimizers for nodes of `op`: by instance, then by class, then those for all."""
         return (self._found.get(id(op)) or self._look_up(op))[_FOUND]
 
-    def idle_ops(self, ops: Iterable[Any], asleep: Any) -> dict[int, Any]:
+    def idle_ops(self, ops: Iterable[Any], asleep: set[LocalOptimizer]) -> dict[int, Any]:
         """Return those of `ops`, by id, of which only nodes of constants are offered to optimizers that are not `asleep`."""
         known = self._found
-        return {id(op): op for op in ops if (known.get(id(op)) or self._look_up(op))[_LASTING] <= asleep}
+        return {id(op): op for op in ops if asleep.issuperset((known.get(id(op)) or self._look_up(op))[_LASTING])}
 
     def find_for(self, node: Any) -> tuple[Offer, ...]:
         """Return those of ``find(node.op)`` for which the inputs of `node` are what they ask for, and what to call."""
@@ -259,58 +261,73 @@ class TrackIndex:
                 # An Op that cannot be hashed cannot be tracked by instance, and may be equal to anything.
                 named = _UNHASHABLE
         of_class = (self._by_value.get(id(cls)) or self._by_value.keep(cls, {}))[0]
-        known = of_class.get(named)
-        if known is None:
-            known = of_class[named] = self._of_value(named, cls)
-        found, filters, woken, seen, chosen = known
-        key = tuple([accepts(op) for accepts in filters.values()]) if filters else ()
-        entry = chosen.get(key)
+        entry = of_class.get(named)
         if entry is None:
-            if not all(key):
-                refused = [opt for opt, accepted in zip(filters, key) if not accepted]
-                found = tuple([opt for opt in found if opt not in refused])
-            choosy, offers, others = 0, (), ()
-            lasting = frozenset(found).difference(self._of_constants)
-            if self._asking.keys().isdisjoint(found):
-                offers = others = tuple([(opt, opt.transform) for opt in found])
-                if len(lasting) < len(found):
-                    others = tuple([offer for offer in offers if offer[0] in lasting])
-            else:
-                choosy, bits = len(self._choosy), _OFTEN
-                for opt in found:
-                    bits |= self._asking.get(opt, 0)
-                # No class is kept here that no optimizer has.
-                self._choosy.append(_Asking(found, [key for key in (named, cls) if key in self._forms], bits))
-            entry = chosen[key] = (found, choosy, woken, seen, offers, others, lasting)
+            entry = of_class[named] = self._of_value(named, cls)
+        if type(entry) is _Filtered:
+            entry = self._of_accepted(entry, op)
         return self._found.keep(op, *entry)
+
+    def _of_value(self, named: Any, cls: type) -> tuple | _Filtered:
+        keys = (cls,) if named is None or named is _UNHASHABLE else (named, cls)
+        tracking = [opts for key in keys if (opts := self.by_op.get(key))]
+        if self.everywhere:
+            tracking.append(self.everywhere)
+        found = tuple(tracking[0]) if len(tracking) == 1 else tuple(dict.fromkeys([opt for opts in tracking for opt in opts]))
+        woken = tuple([opt for key in keys for opt in self._waiting.get(key, ())])
+        seen = _REARRANGED if getattr(cls, "rearranges", False) else 0
+        for key in keys:
+            seen |= self._bits.get(key, 0)
+        if named is _UNHASHABLE:
+            seen = -1
+        asked_by = [key for key in keys if key in self._forms]
+        if self._filters.keys().isdisjoint(found):
+            return self._entry(found, asked_by, woken, seen)
+        return _Filtered([(opt, self._filters[opt]) for opt in found if opt in self._filters], found, asked_by, woken, seen)
+
+    def _of_accepted(self, known: _Filtered, op: Any) -> tuple:
+        key = tuple([accepts(op) for _, accepts in known.filters])
+        entry = known.entries.get(key)
+        if entry is None:
+            refused = [opt for (opt, _), accepted in zip(known.filters, key) if not accepted]
+            found = tuple([opt for opt in known.found if opt not in refused]) if refused else known.found
+            entry = known.entries[key] = self._entry(found, known.keys, known.woken, known.seen)
+        return entry
+
+    def _entry(self, found: tuple, keys: Sequence[Any], woken: tuple, seen: int) -> tuple:
+        """What is known of an Op."""
+        asking, lasting = self._asking, found
+        if not self._of_constants.isdisjoint(found):
+            lasting = tuple([opt for opt in found if opt not in self._of_constants])
+        if asking.keys().isdisjoint(found):
+            offers = others = tuple([(opt, opt.transform) for opt in found])
+            if lasting is not found:
+                others = tuple([offer for offer in offers if offer[0] not in self._of_constants])
+            return found, 0, woken, seen, offers, others, lasting
+        bits = _OFTEN
+        for opt in found:
+            bits |= asking.get(opt, 0)
+        # No class is kept here that no optimizer has.
+        self._choosy.append(_Asking(found, keys, bits))
+        return found, len(self._choosy) - 1, woken, seen, (), (), lasting
 
     def _what_is_asked(self, found: Iterable[LocalOptimizer], keys: Sequence[Any]) -> list[Asked]:
         """What these optimizers that track `keys` ask of the inputs of nodes; those that never want such a node are left out."""
-        wanted, choosers, tables = self._wanted, self._choosers, list(map(self._rows_of, keys))
+        wanted, choosers, tables = self._wanted, self._choosers, [self._forms[key] for key in keys]
+        known = self._bits_of_sets
         result: list[Asked] = []
         for opt in found:
             if opt in choosers:
-                rows = [table[opt] for table in tables if opt in table]
-                if rows:
-                    result.append((opt, rows, rows[0].first | rows[-1].first))
-            elif opt in wanted:
-                result.append((opt, (wanted[opt],), wanted[opt].first))
+                tried = [rows for table in tables if (rows := table.get(opt))]
+                if tried:
+                    rows = tried[0] if len(tried) == 1 else [row for rows in tried for row in rows]
+                    first = 0
+                    for (_, _, wants, _), _ in rows:
+                        first |= (known.get(wants[0][1]) or self._bits_of(wants[0][1])) if wants else _ANY
+                    result.append((opt, first, rows))
             else:
-                result.append((opt, None, _ANY))
+                result.append((opt, wanted.get(opt, _ANY), None))
         return result
-
-    def _rows_of(self, key: Any) -> dict[LocalOptimizer, _Rows]:
-        """The forms of what is tracked by `key`."""
-        found = self._asked.get(key)
-        if found is None:
-            found = self._asked[key] = {}
-            known = self._bits_of_sets
-            for opt, forms in self._forms[key].items():
-                first = 0
-                for form, _ in forms:
-                    first |= (known.get(ops := form.wants[0][1]) or self._bits_of(ops)) if form.wants else _ANY
-                found[opt] = _Rows(forms, first)
-        return found
 
     def _offers(self, asked: list[Asked], seen: tuple[int, ...]) -> tuple[Offer, ...]:
         """The optimizers for which inputs are what they ask for, of each of which there are bits."""
@@ -318,46 +335,28 @@ class TrackIndex:
         for bits in seen:
             present |= bits
             constant &= bits
+        known = self._bits_of_sets
         offers: list[Offer] = []
-        for opt, groups, bits in asked:
-            if not bits & present or (not constant and opt in self._of_constants):
+        for opt, first, rows in asked:
+            if not first & present or (not constant and opt in self._of_constants):
                 continue
-            if groups is None:
+            if rows is None:
                 offers.append((opt, opt.transform))
                 continue
-            rows = []
-            for group in groups:
-                for least, most, wants, twice, row in group.in_bits or self._in_bits(group):
-                    if not least <= count <= most:
-                        continue
-                    if twice and not seen[twice] & _SAME and (not seen[twice] & _CONSTANT or seen[twice] != seen[twice - 1]):
-                        continue
-                    for place, bits in wants:
-                        if not bits & (present if place is None else seen[place]):
-                            break
-                    else:
-                        rows.append(row)
-            if rows:
-                offers.append((opt, opt.transform_by(rows)))
+            fitting = []
+            for (least, most, wants, twice), row in rows:
+                if not least <= count <= most:
+                    continue
+                if twice and not seen[twice] & _SAME and (not seen[twice] & _CONSTANT or seen[twice] != seen[twice - 1]):
+                    continue
+                for place, ops in wants:
+                    if not (known.get(ops) or self._bits_of(ops)) & (present if place is None else seen[place]):
+                        break
+                else:
+                    fitting.append(row)
+            if fitting:
+                offers.append((opt, opt.transform_by(fitting)))
         return tuple(offers)
-
-    def _in_bits(self, rows: _Rows) -> list[tuple]:
-        known, rows.in_bits = self._bits_of_sets, []
-        for (least, most, wants, twice), row in rows.forms:
-            bits = tuple([(place, known.get(ops) or self._bits_of(ops)) for place, ops in wants])
-            rows.in_bits.append((least, most, bits, twice, row))
-        return rows.in_bits
-
-    def _of_value(self, named: Any, cls: type) -> tuple:
-        keys = (cls,) if named is None or named is _UNHASHABLE else (named, cls)
-        found = dict.fromkeys(opt for key in keys for opt in self.by_op.get(key, ()))
-        found.update(dict.fromkeys(self.everywhere))
-        filters = {opt: self._filters[opt] for opt in found if opt in self._filters}
-        woken = tuple([opt for key in keys for opt in self._waiting.get(key, ())])
-        seen = _REARRANGED if getattr(cls, "rearranges", False) else 0
-        for key in keys:
-            seen |= self._bits.get(key, 0)
-        return tuple(found), filters, woken, -1 if named is _UNHASHABLE else seen, {}
 
     def all(self) -> list[LocalOptimizer]:
         """Return every optimizer once, in the order of indexing."""
