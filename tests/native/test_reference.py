@@ -84,8 +84,10 @@ def test_empty_rows():
         stage = ir.Stage((ir.Load("x", 0),), reduces=(ir.Reduce(op, "float64", "x", "r"),), row_stores=(ir.Store(0, "r"),))
         kernel = ir.Kernel(1, 1, (x,), (ir.Output("float64", (0,)),), (stage,))
         np.testing.assert_array_equal(ReferenceKernel(kernel)([np.ones((2, 0))])[0], [expected] * 2)
-    with pytest.raises(ValueError, match="zero-size"):
-        ReferenceKernel(ir.Kernel(1, 1, (x,), (ir.Output("float64", (0,)),), (stage,), nonempty=True))([np.ones((2, 0))])
+    nonempty = ReferenceKernel(ir.Kernel(1, 1, (x,), (ir.Output("float64", (0,)),), (stage,), nonempty=True))
+    for rows in (2, 0):
+        with pytest.raises(ValueError, match="zero-size"):
+            nonempty([np.ones((rows, 0))])
 
 
 def test_a_function_that_nobody_has_declared_is_no_oracle():
@@ -119,6 +121,43 @@ def test_a_target_lowers_an_op_in_its_own_way(monkeypatch):
         f = theano.function([x], Twice()(x), mode=theano.Mode(linker=mode))
         np.testing.assert_array_equal(f([1.0, 2.0]), [2, 4])
         assert calls == expected
+
+
+def test_what_a_target_lowers_in_its_own_way_is_in_no_pair(monkeypatch):
+    asked, plain = [], program.lowering_of
+
+    def lower(builder, node):
+        asked.append(type(node.op))
+        plain(node)(builder, node)
+
+    monkeypatch.setattr(program, "_lowerings", dict(program._lowerings))
+    x, y = T.fmatrix("x"), T.ivector("y")
+    cost = T.nnet.categorical_crossentropy(T.nnet.softmax(x), y).sum()
+    args = np.arange(6, dtype="float32").reshape(2, 3), np.array([2, 0], "int32")
+    expected = theano.function([x, y], [cost, T.grad(cost, x)])(*args)
+    ops = T.nnet.CrossentropySoftmaxArgmax1HotWithBias, T.nnet.CrossentropySoftmax1HotWithBiasDx
+    program.lowers(*ops, target="reference")(lower)
+    f = theano.function([x, y], [cost, T.grad(cost, x)], mode=REFERENCE)
+    assert len(asked) == 2
+    for given, wanted in zip(f(*args), expected, strict=True):
+        np.testing.assert_allclose(given, wanted, rtol=1e-6)
+
+
+def test_slices_are_there_for_what_a_target_lowers_in_its_own_way(monkeypatch):
+    def lower(builder, node):
+        builder.emit(vm.Call(lambda a, *index: a[index]), map(builder.cell, node.inputs), [builder.cell(node.outputs[0])])
+
+    monkeypatch.setattr(program, "_lowerings", dict(program._lowerings))
+    program.lowers(T.subtensor.AdvancedSubtensor, target="reference")(lower)
+    x, k, start = T.dtensor3("x"), T.lvector("k"), T.lscalar("start")
+    f = theano.function([x, k, start], x[k, start:3, k], mode=REFERENCE)
+    a = np.arange(36.0).reshape(3, 4, 3)
+    np.testing.assert_array_equal(f(a, [2, 0], 1), a[[2, 0], 1:3, [2, 0]])
+
+
+def test_there_is_no_such_target():
+    with pytest.raises(ValueError, match="no target 'twn', but cpu, reference"):
+        theano.function([], T.constant(1) + 1, mode=theano.Mode(NativeLinker(target="twn")))
 
 
 def test_numbers_are_compared_natively_as_numpy_compares_them():
@@ -159,6 +198,25 @@ def test_what_every_target_has_is_enough(few):
         args = np.arange(6.0).reshape(2, 3), [1, 0, 1], condition
         for given, wanted in zip(ours(*args), native(*args), strict=True):
             np.testing.assert_allclose(given, wanted)
+
+
+def test_what_every_target_has_is_enough_for_pairs(few):
+    x, y = T.fmatrix("x"), T.ivector("y")
+    cost = T.nnet.categorical_crossentropy(T.nnet.softmax(x), y).sum()
+    ours, native = (theano.function([x, y], [cost, T.grad(cost, x)], mode=mode) for mode in (few, None))
+    args = np.arange(6, dtype="float32").reshape(2, 3), np.array([2, 0], "int32")
+    for given, wanted in zip(ours(*args), native(*args), strict=True):
+        np.testing.assert_allclose(given, wanted, rtol=1e-6)
+
+
+def test_what_every_target_has_is_enough_for_lists_that_fail(few):
+    v, x = theano.typed_list.TypedListType(T.dvector)("v"), T.dvector("x")
+    state = theano.In(v, value=[], update=v.append(x), mutable=True)
+    for mode in (few, REFERENCE):
+        f = theano.function([x, state], x[v.append(x).reverse()[0].shape[0] - 1] + x[[7]].sum(), mode=mode)
+        with pytest.raises(IndexError):
+            f(np.ones(3))
+        assert f.value[v] == []
 
 
 WRITES = [lambda s, k: T.inc_subtensor(s[k], 1), lambda s, k: T.set_subtensor(s[k[0]], 5.0), lambda s, k: T.exp(s) + k[0]]

@@ -92,7 +92,7 @@ class Lowered:
         self.schedule = schedule
         self.groups: dict[Apply, Group | Pair] = {}
         if fuse:
-            pairs = find_pairs(schedule)
+            pairs = find_pairs(schedule, for_target)
             self.groups = {**find_groups(schedule, pairs, self.builder.target), **pairs}
         builder = self.builder
         if parent is None:
@@ -131,7 +131,8 @@ class Lowered:
         for variable in state:
             if not is_tensor_like(variable.type) and not can_be_restored(variable):
                 cell, made = builder.cell(variable), builder.new_cell(("object",))
-                keep = vm.ListSlice(False, False, False) if self._keeps_elements(fgraph, variable) else vm.Deepcopy()
+                shallow = vm.ListSlice(False, False, False)
+                keep = shallow if builder.target.has(shallow) and self._keeps_elements(fgraph, variable) else vm.Deepcopy()
                 copies.append(Instr(keep, (cell,), (made,), None))
                 copy_of[cell] = made
                 builder.of_variable[variable] = made
@@ -216,21 +217,29 @@ class Lowered:
         group = self.groups.get(node)
         if group is None:
             lower_one(self.builder, node)
-        elif group.last is node:
-            group.emit(self.builder)
+        elif group.last is node and not _emitted(self.builder, group.emit):
+            for member in group.members:
+                self.builder.node = member
+                lower_one(self.builder, member)
+
+
+def _emitted(builder: ProgramBuilder, emit: Callable[[ProgramBuilder], None]) -> bool:
+    """Let `emit` append instructions; False, and none of them stays, where the target lacks one."""
+    kept = len(builder.instrs)
+    try:
+        emit(builder)
+    except CannotLower:
+        del builder.instrs[kept:]
+        return False
+    return True
 
 
 def lower_one(builder: ProgramBuilder, node: Apply) -> None:
     """Emit the instructions of one node: native ones, or the call of its Python code."""
     lowering = lowering_of(node, builder.target.name)
-    if lowering is not None and not (builder.target.runs_c_code and registered_c_code(node)):
-        kept = len(builder.instrs)
-        try:
-            lowering(builder, node)
-            return
-        except CannotLower:
-            del builder.instrs[kept:]
-    _lower_to_python(builder, node)
+    native = lowering is not None and not (builder.target.runs_c_code and registered_c_code(node))
+    if not native or not _emitted(builder, lambda b: lowering(b, node)):
+        _lower_to_python(builder, node)
 
 
 def _lower_to_python(builder: ProgramBuilder, node: Apply) -> None:
@@ -287,11 +296,7 @@ def _native_node_thunk(node: Apply, ins: list[Any], outs: list[Any]) -> Any:
     variables = list(dict.fromkeys(v for v in node.inputs if not isinstance(v, Constant)))
     for variable in variables:
         builder.cell(variable)
-    try:
-        lowering_of(node)(builder, node)
-    except CannotLower:
-        return None
-    if not builder.instrs:
+    if not _emitted(builder, lambda b: lowering_of(node)(b, node)) or not builder.instrs:
         return None
     made = {cell for instr in builder.instrs for cell in instr.outs}
     given = {*variables, *node.outputs}

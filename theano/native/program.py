@@ -361,7 +361,6 @@ def lowers(
     where
         What holds for the nodes that it lowers; others are left to Python.
     """
-
     extensions.note()
 
     def register(function: Lowering) -> Lowering:
@@ -427,6 +426,12 @@ def lowering_of(node: Apply, target: str | None = None) -> Lowering | None:
     if any(getattr(v.type, "ndim", 0) > ir.MAX_DIMS for v in (*node.inputs, *node.outputs)):
         return None
     return find_lowering(node.op, target)
+
+
+def has_general_lowering(node: Apply, target: str) -> bool:
+    """Whether a node is lowered for a target as for those that have no way of their own."""
+    lowering = lowering_of(node)
+    return lowering is not None and lowering is lowering_of(node, target)
 
 
 _OF_ANY_PROGRAM = ("blas", "creation", "extremum", "gather", "join", "loops", "order", "positions", "shape", "subtensor")

@@ -26,7 +26,7 @@ from theano.gof.opt import check_stack_trace
 from theano.gof.rewriting.index import TrackIndex
 from theano.gof.rewriting.match import Applied, Named, Number, Only, Part, Rest
 from theano.gof.rewriting.rules import TABLE, Rule, names
-from theano.tensor.rewriting.rules import _Constant
+from theano.tensor.rewriting.rules import P, _Constant, rule, z
 
 VALUES = np.array([-3.1, -1.4, -0.62, -0.2, 0.13, 0.35, 0.7, 0.93, 1.6, 2.9])
 INTEGERS = {"float32": "int32", "float64": "int64"}
@@ -444,3 +444,10 @@ def test_only_nodes_whose_inputs_may_fit_are_offered():
         (T.log1p(u), []),
     ):
         assert [opt.__name__ for opt, _ in index.find_for(out.owner)] == offered, theano.pp(out)
+
+
+def test_a_rule_says_what_is_wrong_with_it():
+    with pytest.raises(ValueError, match="'floats'.*not 'flaots'"):
+        rule(P.exp(z), z, "flaots")
+    with pytest.raises(TypeError, match="a text and a function"):
+        rule(P.exp(z), z, where=lambda z: z.ndim == 0)

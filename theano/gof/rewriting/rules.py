@@ -75,6 +75,13 @@ class Rule:
     where : (str, callable), optional
         What else must be true, in words and as a function like that of `Made`.
 
+    Raises
+    ------
+    ValueError
+        There are no such `kinds`.
+    TypeError
+        `where` is something else.
+
     Examples
     --------
     >>> import theano.tensor as T
@@ -91,6 +98,10 @@ class Rule:
     KINDS: dict[str, tuple] = {"": ("",)}
 
     def __init__(self, before: Part, after: Part, kinds: str = "", where: tuple[str, Callable[..., Any]] | None = None):
+        if kinds not in self.KINDS:
+            raise ValueError(f"a rule holds for the dtypes {', '.join(map(repr, self.KINDS))}, not {kinds!r}")
+        if where is not None and not (isinstance(where, tuple) and len(where) == 2 and callable(where[1])):
+            raise TypeError(f"`where` is a tuple of a text and a function, not {where!r}")
         self.before, self.after, self.kinds = before, after, kinds
         self.where = None if where is None else (*where, parameters(where[1]))
 

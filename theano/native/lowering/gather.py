@@ -7,7 +7,7 @@ from typing import Any
 from theano.gof.graph import Apply, Constant
 from theano.native import instructions as vm
 from theano.native.lowering.subtensor import require_value_kind
-from theano.native.program import OF_REALS, CannotLower, ProgramBuilder, find_lowering, is_tensor_like, lowers, lowers_to
+from theano.native.program import OF_REALS, CannotLower, ProgramBuilder, has_general_lowering, is_tensor_like, lowers, lowers_to
 from theano.tensor.basic import ExtractDiag, Nonzero, constant
 from theano.tensor.extra_ops import CumOp, DiffOp
 from theano.tensor.math import neq, sub
@@ -108,8 +108,8 @@ def lower_make_slice(builder: ProgramBuilder, node: Apply) -> None:
     """Nothing: indexing by arrays reads the bounds itself. One that runs in Python makes the slice before."""
     users = [user for user, _ in node.outputs[0].clients]
     # The lowering that is found may belong to a family that is imported, and adds to `reads_bounds`, only now.
-    read = [isinstance(user, Apply) and find_lowering(user.op) and isinstance(user.op, tuple(reads_bounds)) for user in users]
-    if not read or not all(read):
+    read = [isinstance(user, Apply) and has_general_lowering(user, builder.target.name) for user in users]
+    if not read or not all(read) or not all(isinstance(user.op, tuple(reads_bounds)) for user in users):
         raise CannotLower("a slice that is a value")
 
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from theano.gof.graph import Apply, Variable
 from theano.native.optimize.schedule import Schedule, destroyed_inputs
-from theano.native.program import ProgramBuilder, find_lowering, lowering_of
+from theano.native.program import ProgramBuilder, find_lowering, has_general_lowering
 
 
 class Pair(NamedTuple):
@@ -31,6 +31,10 @@ class Pair(NamedTuple):
     emit: Callable[[ProgramBuilder], None]
 
     @property
+    def members(self) -> tuple[Apply, Apply]:
+        return self.first, self.second
+
+    @property
     def last(self) -> Apply:
         """The node at whose place the kernel runs."""
         return self.first
@@ -45,7 +49,7 @@ class Pair(NamedTuple):
 pair_rules: dict[type, Callable[[Apply], Pair | None]] = {}
 
 
-def find_pairs(schedule: Schedule) -> dict[Apply, Pair]:
+def find_pairs(schedule: Schedule, target: str) -> dict[Apply, Pair]:
     """Find the pairs of a schedule, and let the second node of each follow the first one.
 
     Returns
@@ -61,8 +65,10 @@ def find_pairs(schedule: Schedule) -> dict[Apply, Pair]:
         position: dict[Apply, int] = {}
         for node in list(nodes):
             rule = pair_rules.get(type(node.op))
-            pair = rule(node) if rule is not None and lowering_of(node) is not None else None
+            pair = rule(node) if rule is not None else None
             if pair is None or pair.first in found or (pair.first in tail) != (node in tail):
+                continue
+            if not all(has_general_lowering(member, target) for member in pair.members):
                 continue
             position = position or {n: i for i, n in enumerate(nodes)}
             if _bring_together(pair, nodes, position, schedule.root_of):

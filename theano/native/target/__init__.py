@@ -25,5 +25,7 @@ def target(name: str) -> Target:
     >>> target("reference").name
     'reference'
     """
+    if name not in TARGETS:
+        raise ValueError(f"there is no target {name!r}, but {', '.join(TARGETS)}")
     module, class_name = TARGETS[name].split(":")
     return getattr(importlib.import_module(module), class_name)()

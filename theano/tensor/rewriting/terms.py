@@ -339,17 +339,7 @@ def product_of(factors: Sequence[Any]) -> Any:
 
 
 def sum_of(terms: Sequence[Any]) -> Any:
-    """Return the sum of `terms`; None if there is none.
-
-    Parameters
-    ----------
-    terms : sequence of TensorVariable
-        What to add.
-
-    Returns
-    -------
-    TensorVariable or None
-        A single term as it is.
+    """Return the sum of `terms`, as `product_of` does the product of factors.
 
     Examples
     --------

@@ -70,7 +70,7 @@ class _Run:
 
     def outputs(self) -> list[np.ndarray]:
         kernel = self.kernel
-        if kernel.nonempty and 0 in self.inner_shape and 0 not in self.outer_shape:
+        if kernel.nonempty and 0 in self.inner_shape:
             raise ValueError("zero-size array to reduction operation which has no identity")
         self.rows = {ld.var: self._element(ld.operand) for ld in kernel.row_loads}
         for stage in kernel.stages:

@@ -86,7 +86,7 @@ static void read_images(const Job *j, npy_intp image, npy_intp group, npy_intp r
             for (npy_intp phase = 0; phase < phases; phase++, at += j->plane * c->item) {
                 j->k->copy(plane, c->image_strides[3], c->image + 1, (row + r) * c->stride[1] + phase / c->stride[2] - c->low[1],
                            c->stride[1], thn_least(all - r, step), phase % c->stride[2] - c->low[2], c->stride[2], j->pitch, at,
-                           j->pitch * c->item);
+                           j->pitch * c->item, 2 * c->image_strides[1]);
             }
         }
     }
@@ -104,18 +104,6 @@ static void describe_taps(Job *j)
 }
 
 /* ---- forward */
-
-/* Writes a band of one plane of top. */
-static void write_band(const Job *j, const char *from, char *to, npy_intp rows)
-{
-    const ThnConv *c = j->c;
-    const npy_intp pitch = j->pitch * c->item;
-    if (thn_conv_has_rows(c)) {
-        j->k->copy(from, pitch, (npy_intp[]){rows, c->top[2]}, 0, 1, rows, 0, 1, c->top[2], to, c->top_strides[3]);
-    } else {
-        thn_copy_2d(c->item, to, c->top_strides[3], c->top_strides[4], from, pitch, c->item, rows, c->top[2]);
-    }
-}
 
 /* Bands of images' groups. */
 static int sum_some(void *ctx, npy_intp unit, npy_intp end)
@@ -147,7 +135,8 @@ static int sum_some(void *ctx, npy_intp unit, npy_intp end)
             }
             j->k->sums(count, (rows - 1) * j->pitch + c->top[2], j->taps, j->offset, w, planes, sums, apart);
             for (int i = 0; i < count; i++) {
-                write_band(j, sums + i * apart * item, out + i * c->top_strides[1], rows);
+                thn_copy_2d((int)item, out + i * c->top_strides[1], c->top_strides[3], c->top_strides[4], sums + i * apart * item,
+                            j->pitch * item, item, rows, c->top[2]);
             }
         }
     }
@@ -196,7 +185,7 @@ static int filters_some(void *ctx, npy_intp unit, npy_intp end)
                 read_images(j, image, group, row, planes);
                 for (npy_intp f = 0; f < count; f++) {
                     j->k->copy(tops + image * c->top_strides[0] + f * c->top_strides[1], c->top_strides[3], c->top + 1, row, 1,
-                               j->band, 0, 1, j->pitch, top, j->pitch * item);
+                               j->band, 0, 1, j->pitch, top, j->pitch * item, 0);
                     j->k->dots((rows - 1) * j->pitch + c->top[2], taps, j->offset, top, planes, sums + f * taps);
                 }
             }
