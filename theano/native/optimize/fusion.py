@@ -424,14 +424,10 @@ class _Segment:
                 for node, _ in variable.clients[:MOST_CLIENTS]:
                     if node not in self.pending or not (group.reduced or isinstance(node.op, CAReduce)):
                         continue
-                    if self._can_move(node, group) and self._joins(node, group):
-                        self._put(node, group)
-                        moved = True
-
-    def _joins(self, node: Apply, group: Group) -> bool:
-        if not isinstance(node.op, _KINDS) or not group.takes(node):
-            return False
-        return isinstance(node.op, NO_WORK) or self._is_work(node)
+                    if isinstance(node.op, _KINDS) and self._can_move(node, group) and group.takes(node):
+                        if isinstance(node.op, NO_WORK) or self._is_work(node):
+                            self._put(node, group)
+                            moved = True
 
     def _is_work(self, node: Apply) -> bool:
         """Whether a kernel can hold the work of a node."""

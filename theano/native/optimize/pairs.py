@@ -66,9 +66,8 @@ def find_pairs(schedule: Schedule, target: str) -> dict[Apply, Pair]:
         for node in list(nodes):
             rule = pair_rules.get(type(node.op))
             pair = rule(node) if rule is not None else None
-            if pair is None or pair.first in found or (pair.first in tail) != (node in tail):
-                continue
-            if not all(has_general_lowering(member, target) for member in pair.members):
+            own = pair is None or not all(has_general_lowering(member, target) for member in pair.members)
+            if own or pair.first in found or (pair.first in tail) != (node in tail):
                 continue
             position = position or {n: i for i, n in enumerate(nodes)}
             if _bring_together(pair, nodes, position, schedule.root_of):

@@ -341,6 +341,11 @@ def product_of(factors: Sequence[Any]) -> Any:
 def sum_of(terms: Sequence[Any]) -> Any:
     """Return the sum of `terms`, as `product_of` does the product of factors.
 
+    Parameters
+    ----------
+    terms : sequence of TensorVariable
+        What to add.
+
     Examples
     --------
     >>> sum_of([T.constant(2.0), T.constant(3.0)]).eval()
