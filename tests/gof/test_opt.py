@@ -460,6 +460,12 @@ class TestEquilibrium:
             logger.removeHandler(handler)
         assert any("max'ed out by" in message for message in messages)
 
+    def test_what_is_given_twice_is_asked_once(self, xyz):
+        asked = []
+        watch = gof.local_optimizer(None)(lambda node: asked.append(node) or False)
+        EquilibriumOptimizer([watch, watch], max_use_ratio=10).optimize(graph(xyz, neg(xyz[0])))
+        assert len(asked) == 1
+
     def test_times_of_callbacks_keep_no_nodes(self, xyz):
         fgraph = graph(xyz, add(neg(neg(xyz[0])), xyz[1]))
         EquilibriumOptimizer([PatternSub((neg, (neg, "a")), (identity, "a"))], max_use_ratio=10).optimize(fgraph)

@@ -155,6 +155,45 @@ def test_slices_are_there_for_what_a_target_lowers_in_its_own_way(monkeypatch):
     np.testing.assert_array_equal(f(a, [2, 0], 1), a[[2, 0], 1:3, [2, 0]])
 
 
+class Own(type(target("cpu"))):
+    """The CPU under another name."""
+
+    name = "own"
+
+
+def test_pairs_of_steps_are_those_of_the_target(monkeypatch):
+    asked, plain = [], program.lowering_of
+
+    def lower(builder, node):
+        asked.append(builder.target.name)
+        plain(node)(builder, node)
+
+    monkeypatch.setattr(program, "_lowerings", dict(program._lowerings))
+    monkeypatch.setitem(TARGETS, "own", f"{__name__}:Own")
+    program.lowers(T.nnet.CrossentropySoftmaxArgmax1HotWithBias, target="own")(lower)
+    xs, y = T.ftensor3("xs"), T.ivector("y")
+
+    def step(x):
+        cost = T.nnet.categorical_crossentropy(T.nnet.softmax(x), y).sum()
+        return cost, T.grad(cost, x)
+
+    args = np.ones((2, 2, 3), "float32"), np.array([2, 0], "int32")
+    outputs = theano.scan(step, sequences=xs)[0]
+    own = theano.Mode(NativeLinker(target="own"), "fast_run")
+    ours, native = (theano.function([xs, y], outputs, mode=mode) for mode in (own, None))
+    assert asked == ["own"]
+    for given, wanted in zip(ours(*args), native(*args), strict=True):
+        np.testing.assert_allclose(given, wanted, rtol=1e-6)
+
+
+def test_a_product_over_memory_without_values_does_not_read_it():
+    z, x = np.full((2, 2), np.nan), np.eye(2)
+    a, b = T.dmatrices("ab")
+    product = T.blas.gemm_no_inplace(a, np.float64(1), b, b, np.float64(0))
+    f = theano.function([a, b], product, mode=theano.Mode("reference", None))
+    np.testing.assert_array_equal(f(z, x), x)
+
+
 def test_there_is_no_such_target():
     with pytest.raises(ValueError, match="no target 'twn', but cpu, reference"):
         theano.function([], T.constant(1) + 1, mode=theano.Mode(NativeLinker(target="twn")))

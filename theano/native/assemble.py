@@ -92,7 +92,7 @@ class Lowered:
         self.schedule = schedule
         self.groups: dict[Apply, Group | Pair] = {}
         if fuse:
-            pairs = find_pairs(schedule, for_target)
+            pairs = find_pairs(schedule, self.builder.target.name)
             self.groups = {**find_groups(schedule, pairs, self.builder.target), **pairs}
         builder = self.builder
         if parent is None:
@@ -217,10 +217,13 @@ class Lowered:
         group = self.groups.get(node)
         if group is None:
             lower_one(self.builder, node)
-        elif group.last is node and not _emitted(self.builder, group.emit):
-            for member in group.members:
-                self.builder.node = member
-                lower_one(self.builder, member)
+        elif isinstance(group, Pair):
+            if node is group.first and not _emitted(self.builder, group.emit):
+                for member in group.members:
+                    self.builder.node = member
+                    lower_one(self.builder, member)
+        elif group.last is node:
+            group.emit(self.builder)
 
 
 def _emitted(builder: ProgramBuilder, emit: Callable[[ProgramBuilder], None]) -> bool:

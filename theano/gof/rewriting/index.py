@@ -165,7 +165,8 @@ class TrackIndex:
             self._filters[opt] = op_filter
         if not tracked:
             # The manual's example of an optimizer that looks at all nodes returns an empty list.
-            self.everywhere.append(opt)
+            if opt not in self.everywhere:
+                self.everywhere.append(opt)
         else:
             for key in tracked:
                 opts = self.by_op.setdefault(key, [])

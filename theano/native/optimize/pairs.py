@@ -35,11 +35,6 @@ class Pair(NamedTuple):
         return self.first, self.second
 
     @property
-    def last(self) -> Apply:
-        """The node at whose place the kernel runs."""
-        return self.first
-
-    @property
     def reads(self) -> list[Variable]:
         """What is there before either of them runs."""
         return [*self.first.inputs, *(v for v in self.second.inputs if v.owner is not self.first)]

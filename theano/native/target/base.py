@@ -28,7 +28,7 @@ class Limits(Record):
     Parameters
     ----------
     operands
-        Inputs and outputs together.
+        Inputs and outputs together, a dozen at least.
     inputs, reductions, weight
         Of a kernel of several nodes; its work is counted in additions.
     copied

@@ -90,11 +90,12 @@ def _advanced_inc(op: Any, ins: Values) -> Any:
 
 
 def _sum_with(product: Callable[..., Any]) -> Callable[[Any, Values], Any]:
-    """``beta * z + alpha * product(x, y)`` over z, where that is asked for; without beta it is 1."""
+    """``beta * z + alpha * product(x, y)`` over z, where that is asked for; without beta it is 1, with 0 z is not read."""
 
     def run(op: Any, ins: Values) -> Any:
         z, alpha, x, y, *beta = ins
-        value = (beta[0] * z if beta else z) + alpha * product(x, y)
+        before = z if not beta else beta[0] * z if beta[0] else 0
+        value = before + alpha * product(x, y)
         out = _target(op, ins)
         out[...] = value.astype(z.dtype)
         return out
