@@ -92,7 +92,7 @@ class Lowered:
         self.schedule = schedule
         self.groups: dict[Apply, Group | Pair] = {}
         if fuse:
-            pairs = find_pairs(schedule, self.builder.target.name)
+            pairs = find_pairs(schedule, self.builder.target)
             self.groups = {**find_groups(schedule, pairs, self.builder.target), **pairs}
         builder = self.builder
         if parent is None:
@@ -218,7 +218,7 @@ class Lowered:
         if group is None:
             lower_one(self.builder, node)
         elif isinstance(group, Pair):
-            if node is group.first and not _emitted(self.builder, group.emit):
+            if node is group.first and not _is_emitted(self.builder, group.emit):
                 for member in group.members:
                     self.builder.node = member
                     lower_one(self.builder, member)
@@ -226,8 +226,8 @@ class Lowered:
             group.emit(self.builder)
 
 
-def _emitted(builder: ProgramBuilder, emit: Callable[[ProgramBuilder], None]) -> bool:
-    """Let `emit` append instructions; False, and none of them stays, where the target lacks one."""
+def _is_emitted(builder: ProgramBuilder, emit: Callable[[ProgramBuilder], None]) -> bool:
+    """Let `emit` append instructions; False, and none of them stays, where something has no native form."""
     kept = len(builder.instrs)
     try:
         emit(builder)
@@ -241,7 +241,7 @@ def lower_one(builder: ProgramBuilder, node: Apply) -> None:
     """Emit the instructions of one node: native ones, or the call of its Python code."""
     lowering = lowering_of(node, builder.target.name)
     native = lowering is not None and not (builder.target.runs_c_code and registered_c_code(node))
-    if not native or not _emitted(builder, lambda b: lowering(b, node)):
+    if not native or not _is_emitted(builder, lambda b: lowering(b, node)):
         _lower_to_python(builder, node)
 
 
@@ -299,7 +299,7 @@ def _native_node_thunk(node: Apply, ins: list[Any], outs: list[Any]) -> Any:
     variables = list(dict.fromkeys(v for v in node.inputs if not isinstance(v, Constant)))
     for variable in variables:
         builder.cell(variable)
-    if not _emitted(builder, lambda b: lowering_of(node)(b, node)) or not builder.instrs:
+    if not _is_emitted(builder, lambda b: lowering_of(node)(b, node)) or not builder.instrs:
         return None
     made = {cell for instr in builder.instrs for cell in instr.outs}
     given = {*variables, *node.outputs}

@@ -48,7 +48,7 @@ MANY = 1 << 30
 _UNHASHABLE = object()
 #: What is known of an Op, by place: its optimizers; the number of its `_Asking`, 0 if none of them looks at inputs; those that
 #: need such an Op in the graph; the bits of what is seen in it; the optimizers and their functions if none looks; those not
-#: for constants only; these optimizers.
+#: for constants only; the optimizers among those.
 _FOUND, _ASKING, _WOKEN, _SEEN, _OFFERS, _OTHERS, _LASTING = range(7)
 
 

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from theano.gof.graph import Apply, Variable
 from theano.native.optimize.schedule import Schedule, destroyed_inputs
 from theano.native.program import ProgramBuilder, find_lowering, has_general_lowering
+from theano.native.target.base import Target
 
 
 class Pair(NamedTuple):
@@ -32,6 +33,7 @@ class Pair(NamedTuple):
 
     @property
     def members(self) -> tuple[Apply, Apply]:
+        """The nodes, in their order."""
         return self.first, self.second
 
     @property
@@ -44,7 +46,7 @@ class Pair(NamedTuple):
 pair_rules: dict[type, Callable[[Apply], Pair | None]] = {}
 
 
-def find_pairs(schedule: Schedule, target: str) -> dict[Apply, Pair]:
+def find_pairs(schedule: Schedule, target: Target) -> dict[Apply, Pair]:
     """Find the pairs of a schedule, and let the second node of each follow the first one.
 
     Returns
@@ -61,8 +63,8 @@ def find_pairs(schedule: Schedule, target: str) -> dict[Apply, Pair]:
         for node in list(nodes):
             rule = pair_rules.get(type(node.op))
             pair = rule(node) if rule is not None else None
-            own = pair is None or not all(has_general_lowering(member, target) for member in pair.members)
-            if own or pair.first in found or (pair.first in tail) != (node in tail):
+            general = pair is not None and all(has_general_lowering(member, target.name) for member in pair.members)
+            if not general or pair.first in found or (pair.first in tail) != (node in tail):
                 continue
             position = position or {n: i for i, n in enumerate(nodes)}
             if _bring_together(pair, nodes, position, schedule.root_of):

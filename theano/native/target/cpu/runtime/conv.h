@@ -87,7 +87,7 @@ static inline void thn_conv_inside(const ThnConv *c, int dim, npy_intp tap, npy_
 
 /* What conv_rows.h makes for each type. */
 typedef void (*ThnConvRows)(const char *plane, npy_intp row, const npy_intp *lengths, npy_intp y, npy_intp step_y, npy_intp rows,
-                            npy_intp x, npy_intp step, npy_intp n, char *to, npy_intp to_row, npy_intp ahead);
+                            npy_intp x, npy_intp step, npy_intp n, char *to, npy_intp to_row, npy_intp apart);
 
 /* Whether there is nothing but planes, which share their filters. */
 static inline int thn_conv_is_flat(const ThnConv *c)

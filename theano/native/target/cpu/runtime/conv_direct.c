@@ -86,7 +86,7 @@ static void read_images(const Job *j, npy_intp image, npy_intp group, npy_intp r
             for (npy_intp phase = 0; phase < phases; phase++, at += j->plane * c->item) {
                 j->k->copy(plane, c->image_strides[3], c->image + 1, (row + r) * c->stride[1] + phase / c->stride[2] - c->low[1],
                            c->stride[1], thn_least(all - r, step), phase % c->stride[2] - c->low[2], c->stride[2], j->pitch, at,
-                           j->pitch * c->item, 2 * c->image_strides[1]);
+                           j->pitch * c->item, c->image_strides[1]);
             }
         }
     }

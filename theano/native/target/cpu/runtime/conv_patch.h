@@ -79,8 +79,7 @@ TARGET static void NAME(fill_patch)(const ThnConv *c, const NAME(Patch) *b, npy_
                         NAME(copy_rows)(image + at * c->image_strides[2], c->image_strides[3],
                                         at >= 0 && at < c->image[0] ? c->image + 1 : nothing, run->y * c->stride[1] - c->low[1], 1,
                                         ny, run->x * c->stride[2] + p - c->low[2], c->stride[2], b->slot,
-                                        (char *)(to + b->slots[p] * b->slot), b->row * (npy_intp)sizeof(T),
-                                        2 * c->image_strides[1]);
+                                        (char *)(to + b->slots[p] * b->slot), b->row * (npy_intp)sizeof(T), c->image_strides[1]);
                     }
                 }
             }

@@ -21,7 +21,7 @@ TARGET static inline __attribute__((always_inline)) void NAME(move)(npy_intp n, 
 
 TARGET static inline __attribute__((always_inline)) void NAME(copy_by)(
     const char *plane, npy_intp row, const npy_intp *lengths, npy_intp y, npy_intp step_y, npy_intp rows, npy_intp x, npy_intp step,
-    npy_intp n, char *to_, npy_intp to_row, npy_intp ahead)
+    npy_intp n, char *to_, npy_intp to_row, npy_intp apart)
 {
     npy_intp first, last, before, end;
     thn_conv_within(y, step_y, lengths[0], rows, &first, &last);
@@ -36,8 +36,8 @@ TARGET static inline __attribute__((always_inline)) void NAME(copy_by)(
             to[i] = 0;
         }
         const char *from = plane + (y + r * step_y) * row;
-        __builtin_prefetch(from + ahead);
-        __builtin_prefetch(from + ahead + 128);
+        __builtin_prefetch(from + 2 * apart);
+        __builtin_prefetch(from + 2 * apart + 128);
         NAME(move)(end - before, (const T *)from + x + before * step, step, to + before);
         for (npy_intp i = end; i < n; i++) {
             to[i] = 0;
@@ -46,14 +46,13 @@ TARGET static inline __attribute__((always_inline)) void NAME(copy_by)(
 }
 
 /* Rows y, y + step_y ... of a plane with rows `row` bytes apart, of each n elements x, x + step ..., to rows `to_row` bytes apart;
- * 0 for what lies outside. What lies `ahead` bytes behind each row is asked for: it is read soon. */
+ * 0 for what lies outside. Planes read one after the other are `apart` bytes apart; the rows of the second next are asked for. */
 TARGET static void NAME(copy_rows)(const char *plane, npy_intp row, const npy_intp *lengths, npy_intp y, npy_intp step_y,
-                                   npy_intp rows, npy_intp x, npy_intp step, npy_intp n, char *to, npy_intp to_row,
-                                   npy_intp ahead)
+                                   npy_intp rows, npy_intp x, npy_intp step, npy_intp n, char *to, npy_intp to_row, npy_intp apart)
 {
     switch (step) { /* as a constant, for which there are vectors */
-    case 1: NAME(copy_by)(plane, row, lengths, y, step_y, rows, x, 1, n, to, to_row, ahead); break;
-    case 2: NAME(copy_by)(plane, row, lengths, y, step_y, rows, x, 2, n, to, to_row, ahead); break;
-    default: NAME(copy_by)(plane, row, lengths, y, step_y, rows, x, step, n, to, to_row, ahead);
+    case 1: NAME(copy_by)(plane, row, lengths, y, step_y, rows, x, 1, n, to, to_row, apart); break;
+    case 2: NAME(copy_by)(plane, row, lengths, y, step_y, rows, x, 2, n, to, to_row, apart); break;
+    default: NAME(copy_by)(plane, row, lengths, y, step_y, rows, x, step, n, to, to_row, apart);
     }
 }

@@ -144,7 +144,7 @@ static int transform_images(const Job *j, npy_intp block, npy_intp ch, npy_intp 
         for (npy_intp r = 0; r < rows.runs; r++) {
             j->k->copy(c->at.images + rows.run[r].image * c->image_strides[0] + ch * c->image_strides[1], c->image_strides[3],
                        c->image + 1, rows.run[r].y, 1, rows.run[r].rows, -c->low[2], 1, j->width,
-                       padded + rows.run[r].offset * j->item, j->width * j->item, 2 * c->image_strides[1]);
+                       padded + rows.run[r].offset * j->item, j->width * j->item, c->image_strides[1]);
         }
         for (npy_intp p = 0; p < j->block; p += panel) {
             j->k->image(at + p, j->width * j->item, to + (p * c->channels + ch * panel) * j->item, j->image_apart);

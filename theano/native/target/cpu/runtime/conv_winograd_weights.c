@@ -65,7 +65,7 @@ static int transform(const Job *j, npy_intp number, int of_images)
     for (npy_intp r = j->row; r < end; r++) {
         for (npy_intp l = 0; l < n; l++) {
             j->k->copy(from + r / j->down * strides[0] + l * strides[1], strides[3], lengths + 1, r % j->down * TILE - low[1], 1,
-                       rows, -low[2], 1, width, padded + l * plane, width * item, 2 * strides[1]);
+                       rows, -low[2], 1, width, padded + l * plane, width * item, strides[1]);
         }
         for (npy_intp x = 0; x < j->across; x++, to += panel * item) {
             const char *at[THN_WINOGRAD_MOST_COLUMNS];
