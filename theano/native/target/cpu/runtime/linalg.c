@@ -4,8 +4,8 @@
 
 /* Above this much (see thn_cubic_work) the library may use its own threads. */
 #define THREADED_WORK 2e7
-/* What a task copies: another thread's part must be worth fetching from its cache. */
-#define COPY_BYTES 524288
+/* What a task copies: another thread's part must be worth fetching from its cache, sooner if it is looked at, too. */
+#define COPY_BYTES(finite) ((finite) ? 131072 : 524288)
 
 PyObject *thn_LinAlgError;
 
@@ -109,7 +109,7 @@ int thn_copy_rows(const ThnCell *a, char *dst, int finite)
 {
     const npy_intp bytes = thn_size(a) * a->itemsize, rows = a->dims[0];
     Copy c = {a, dst, finite};
-    return bytes == 0 || thn_parallel_ranges(rows, (rows * COPY_BYTES + bytes - 1) / bytes, copy_some, &c) == 0;
+    return bytes == 0 || thn_parallel_ranges(rows, (rows * COPY_BYTES(finite) + bytes - 1) / bytes, copy_some, &c) == 0;
 }
 
 int thn_require_finite(ThnFrame *f, int finite)
