@@ -1,4 +1,5 @@
 import copy
+import gc
 import pickle
 import random
 
@@ -222,5 +223,10 @@ def test_in_place_passes_take_time_in_proportion():
                     pass
         return time.process_time() - start
 
-    seconds(100)
-    assert seconds(3000) < 30 * max(seconds(300), 0.02)
+    # What other tests left behind is not to be cleared away here.
+    gc.disable()
+    try:
+        few, many = (min(seconds(n) for _ in range(3)) for n in (300, 3000))
+    finally:
+        gc.enable()
+    assert many < 30 * max(few, 0.02)
