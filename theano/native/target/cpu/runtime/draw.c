@@ -231,7 +231,8 @@ static void draw_permutations(const ThnDraw *d)
 /* Beyond this expected number of successes, or failures, NumPy draws by rejection. */
 #define MOST_BY_INVERSION 30.0
 
-FITS(is_inverted, i8, f8, (q >= 0) & (q <= 1) & (p >= 0) & ((double)p * fmin(q, 1.0 - q) <= MOST_BY_INVERSION))
+/* fmin would be a call: it minds NaNs, of which no comparison here is true. */
+FITS(is_inverted, i8, f8, (q >= 0) & (q <= 1) & (p >= 0) & ((double)p * (q < 1.0 - q ? q : 1.0 - q) <= MOST_BY_INVERSION))
 
 /* The probability that none of n trials succeeds; the same distribution is often drawn from again. */
 typedef struct {
