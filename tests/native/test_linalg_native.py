@@ -197,6 +197,28 @@ def test_failures_are_numpys():
     assert all_native([x], nlinalg.det(x))(0 * eye) == 0
 
 
+@pytest.mark.parametrize("n", [128, 181, 256])
+def test_every_element_of_a_shared_copy_is_looked_at(n):
+    """Copies of 128 KiB and more are made, and searched, by several threads."""
+    a, b = np.eye(n) + 1e-3, np.ones(n)
+    x, y = tt.dmatrix(), tt.dvector()
+    f = all_native([x, y], slinalg.solve(x, y))
+    before = runtime.get_threads()
+    try:
+        runtime.set_threads(3)
+        assert_allclose(f(a, b), np.linalg.solve(a, b))
+        for row in (0, n // 3 - 1, n // 3, n // 2, 2 * n // 3, n - 1):
+            for column, bad in ((0, np.nan), (n - 1, -np.inf)):
+                spoilt = a.copy()
+                spoilt[row, column] = bad
+                for value in (spoilt, np.asfortranarray(spoilt)):
+                    with pytest.raises(ValueError, match="infs or NaNs"):
+                        f(value, b)
+        assert_allclose(f(a, b), np.linalg.solve(a, b))
+    finally:
+        runtime.set_threads(before)
+
+
 def test_a_failing_system_leaves_shared_variables_alone():
     v, x = theano.shared(np.eye(2)), tt.dmatrix()
     f = theano.function([x], [], updates=[(v, slinalg.solve(x, v))])
