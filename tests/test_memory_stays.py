@@ -1,5 +1,9 @@
-"""Nothing of a function that was deleted stays: objects and memory after many of them are what they were after some."""
+"""Nothing of a call stays, nor of a function that was deleted: objects and memory after many are what they were after some.
 
+300 functions and 3,000 calls of each kind by default, 750 and 1,000,000 (200,000 of the slower two) with ``THEANO_NIGHTLY=1``.
+"""
+
+import os
 import subprocess
 import sys
 
@@ -14,7 +18,7 @@ from theano import sparse, typed_list
 from theano.ifelse import ifelse
 from theano.tensor.signal.pool import pool_2d
 
-SIZE = 100_000
+build, many, SIZE = sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
 x = T.dvector()
 
 class Twice(theano.Op):
@@ -103,18 +107,32 @@ def memory():
     with open("/proc/self/statm") as statm:
         return len(gc.get_objects()), int(statm.read().split()[1]) * os.sysconf("SC_PAGESIZE")
 
-build, many = globals()[sys.argv[1]], int(sys.argv[2])
+def compiled(i):
+    outputs, found = globals()[build](i)
+    return theano.function([x], outputs, updates=found, on_unused_input="ignore")
+
 value = np.ones(SIZE)
-for i in range(many):
-    outputs, found = build(i)
-    function = theano.function([x], outputs, updates=found, on_unused_input="ignore")
+function = compiled(0)
+
+def compile_and_call(i):
+    compiled(i)(value)
+
+def call(i):
     function(value)
-    del function, outputs, found
+
+do = globals()[sys.argv[1]]
+for i in range(many):
+    do(i)
     if i == many // 3:
         before = memory()
 after = memory()
 print(after[0] - before[0], after[1] - before[1])
 """
+NIGHTLY = bool(os.environ.get("THEANO_NIGHTLY"))
+KINDS = {"constants": 1_000_000, "updates": 1_000_000, "indices": 1_000_000, "scans": 1_000_000, "graphs": 1_000_000,
+         "c_ops": 1_000_000, "python_ops": 1_000_000, "branches": 1_000_000, "streams": 1_000_000, "lists": 1_000_000,
+         "convolutions": 200_000, "sparse_matrices": 200_000}  # fmt: skip
+"""How often a function of a kind is called in a nightly run."""
 
 
 def numbers_of(program, *arguments):
@@ -126,15 +144,22 @@ def numbers_of(program, *arguments):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
-@pytest.mark.parametrize(
-    "kind", ["constants", "updates", "indices", "scans", "graphs", "c_ops", "python_ops", "branches", "streams", "convolutions",
-             "sparse_matrices", "lists"]
-)
+@pytest.mark.parametrize("kind", KINDS)
 def test_deleted_functions_leave_nothing(kind):
-    objects, memory = numbers_of(PROGRAM, kind, "300")
+    objects, memory = numbers_of(PROGRAM, "compile_and_call", kind, "750" if NIGHTLY else "300", "100_000")
     assert objects < 100
     # One array of one of these functions takes 0.8 MB.
     assert memory < 8e6
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+@pytest.mark.parametrize(("kind", "calls"), KINDS.items())
+def test_calls_leave_nothing(kind, calls):
+    objects, memory = numbers_of(PROGRAM, "call", kind, str(calls if NIGHTLY else 3000), "10_000")
+    assert objects < 10
+    # 2,000 calls that left 500 bytes each, or as many as 1,000,000 calls with one byte each.
+    assert memory < 1e6
 
 
 RETAINED = """

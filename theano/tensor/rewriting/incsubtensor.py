@@ -21,13 +21,7 @@ from theano.tensor.rewriting.subtensor import (
     is_zeros,
 )
 from theano.tensor.rewriting.terms import changed, exact_replacement, lengths_of, same_dtype, sum_of
-from theano.tensor.subtensor import (
-    AdvancedIncSubtensor,
-    AdvancedIncSubtensor1,
-    AdvancedSubtensor1,
-    IncSubtensor,
-    Subtensor,
-)
+from theano.tensor.subtensor import AdvancedIncSubtensor, AdvancedIncSubtensor1, AdvancedSubtensor1, IncSubtensor, Subtensor
 
 
 def _is_set_to_itself(out: Any, x: Any, y: Any) -> bool:

@@ -81,20 +81,22 @@ TARGET static void NAME(pack)(const Job *j, npy_intp group, npy_intp panel, npy_
                 _Pragma("GCC unroll 8") for (int i = 0; i < MR; i++) to[k * MR + i] = r[i][k];
             }
         }
-        /* Some panels at a time, in the order in which memory lies: a channel's taps of all their rows, then the next. */
-        for (; first < end; first += 8) {
+        /* Some panels at a time, in the order in which memory lies: a channel's taps of all their rows, then the next, asked for ahead. */
+        for (; first < end; first += 16) {
             for (npy_intp ch = 0; ch < slab.channels; ch++) {
-                for (npy_intp p = first; p < first + 8 && p < end; p++) {
+                for (npy_intp p = first; p < first + 16 && p < end; p++) {
                     T *to = to_slab + (p * k_end + ch * slab.taps) * MR;
                     const npy_intp m = c->filters - p * MR;
                     const char *from = weights + p * MR * ws[0] + (slab.channel + ch) * ws[1];
+                    __builtin_prefetch(from + 8 * ws[1]);
                     for (npy_intp t = 0; t < slab.taps; t++, to += MR) {
                         const char *at = from + j->places[slab.tap + t];
-                        if (m >= MR) {
+                        if (m >= MR && ws[0] == (npy_intp)sizeof(T)) {
+                            memcpy(to, at, MR * sizeof(T));
+                        } else if (m >= MR) {
                             _Pragma("GCC unroll 8") for (int i = 0; i < MR; i++) to[i] = *(const T *)(at + i * ws[0]);
-                            continue;
                         }
-                        for (npy_intp i = 0; i < MR; i++) {
+                        for (npy_intp i = 0; i < MR && m < MR; i++) {
                             to[i] = i < m ? *(const T *)(at + i * ws[0]) : 0;
                         }
                     }
@@ -296,6 +298,11 @@ TARGET static int NAME(compute)(const Job *j, npy_intp group, npy_intp row, npy_
                 char *to = straight ? (char *)places->first + r * c->top_strides[1] : (char *)tile;
                 const npy_intp to_step = straight ? c->top_strides[1] : nv * LANES * (npy_intp)sizeof(T);
                 const int add = straight && s > 0;
+                for (int i = 0; i < m && !straight; i++) { /* where the tile will be put */
+                    const char *ahead = (const char *)places->first + (r + i) * c->top_strides[1];
+                    __builtin_prefetch(ahead, 1);
+                    __builtin_prefetch(ahead + places->n * c->top_strides[4] - 1, 1);
+                }
                 run(channels, b.patch.channel, taps, b.offsets, a, from, to, to_step, add);
                 if (!straight) {
                     NAME(put)(c, tile, nv * LANES, m, places, nplaces, r, s > 0);

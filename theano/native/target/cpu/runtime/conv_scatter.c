@@ -17,7 +17,7 @@
 
 typedef struct {
     /* Adds rows of a product to rows of an image, which are `from_row` elements and `to_row` bytes apart. */
-    void (*add)(npy_intp rows, npy_intp n, const void *from, npy_intp from_row, char *to, npy_intp to_row);
+    void (*add)(npy_intp rows, npy_intp n, const char *from, npy_intp from_row, char *to, npy_intp to_row);
     /* A row of n elements from its phases, which are so many elements apart. */
     void (*join)(npy_intp n, const void *from, npy_intp apart, npy_intp step, void *to);
 } Loops;

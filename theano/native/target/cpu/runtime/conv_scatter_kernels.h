@@ -3,24 +3,24 @@
 typedef T NAME(Whole) __attribute__((vector_size(VECTOR), aligned(sizeof(T)), may_alias));
 typedef T NAME(Half) __attribute__((vector_size(VECTOR / 2), aligned(sizeof(T)), may_alias));
 
-/* Rows are short: what is less than a vector is half of one, and the rest. */
-TARGET static void NAME(add)(npy_intp rows, npy_intp n, const void *from_, npy_intp from_row, char *to_, npy_intp to_row)
+#define ADD_COLUMN(KIND)                                                                                                   \
+    for (npy_intp y = 0; y < rows; y++) {                                                                                  \
+        *(KIND *)(to + y * to_row + i * ITEM) += *(const KIND *)(from + (y * from_row + i) * ITEM);                        \
+    }
+
+/* By columns of vectors, of half a vector and of single elements: rows are short. */
+TARGET static void NAME(add)(npy_intp rows, npy_intp n, const char *from, npy_intp from_row, char *to, npy_intp to_row)
 {
-    const T *restrict from = from_;
-    for (npy_intp y = 0; y < rows; y++, from += from_row, to_ += to_row) {
-        T *restrict to = (T *)to_;
-        npy_intp i = 0;
-        for (; i + LANES <= n; i += LANES) {
-            *(NAME(Whole) *)(to + i) += *(const NAME(Whole) *)(from + i);
-        }
-        if (i + LANES / 2 <= n) {
-            *(NAME(Half) *)(to + i) += *(const NAME(Half) *)(from + i);
-            i += LANES / 2;
-        }
-        for (; i < n; i++) {
-            to[i] += from[i];
-            __asm__ volatile(""); /* no loop of vectors for so few */
-        }
+    npy_intp i = 0;
+    for (; i + LANES <= n; i += LANES) {
+        ADD_COLUMN(NAME(Whole))
+    }
+    if (i + LANES / 2 <= n) {
+        ADD_COLUMN(NAME(Half))
+        i += LANES / 2;
+    }
+    for (; i < n; i++) {
+        ADD_COLUMN(T)
     }
 }
 

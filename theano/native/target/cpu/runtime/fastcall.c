@@ -107,18 +107,14 @@ static int fits(PyArrayObject *a, int typenum, int ndim, uint32_t bcast)
 /* Whether a list, of lists of ..., holds just the arrays that it should. */
 static int list_fits(const Arg *arg, PyObject *v, int depth)
 {
-    if (!PyList_Check(v)) {
-        return 0;
-    }
-    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(v); i++) {
+    int all = PyList_Check(v);
+    for (Py_ssize_t i = 0; all && i < PyList_GET_SIZE(v); i++) {
         PyObject *element = PyList_GET_ITEM(v, i);
-        if (depth > 1 ? !list_fits(arg, element, depth - 1)
-                      : !PyArray_CheckExact(element)
-                            || !fits((PyArrayObject *)element, arg->element.typenum, arg->element.ndim, arg->element.bcast)) {
-            return 0;
-        }
+        all = depth > 1 ? list_fits(arg, element, depth - 1)
+                        : PyArray_CheckExact(element)
+                              && fits((PyArrayObject *)element, arg->element.typenum, arg->element.ndim, arg->element.bcast);
     }
-    return 1;
+    return all;
 }
 
 static int take(ThnFrame *f, const Arg *arg, PyObject *v)
@@ -193,10 +189,11 @@ static void release(Binding *b)
 }
 
 /* Whether the call is done, and *value what it returns (NULL: an error); else the slow path is to be taken. */
-static int fast(Binding *b, PyObject *const *args, PyObject **value)
+static int fast(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *named, PyObject **value)
 {
+    Binding *b = ((FastCall *)o)->binding;
     PyObject *out[MAX_STACK_OUTPUTS];
-    if (b->program->cleared) {
+    if (!b || n != b->nargs || (named && PyObject_Size(named)) || b->program->cleared) {
         return 0;
     }
     b->refs++;
@@ -206,18 +203,25 @@ static int fast(Binding *b, PyObject *const *args, PyObject **value)
     return r != 0;
 }
 
-static PyObject *fastcall_vectorcall(PyObject *o, PyObject *const *args, size_t nargsf, PyObject *kwnames)
+static PyObject *fastcall_vectorcall(PyObject *o, PyObject *const *args, size_t nargsf, PyObject *names)
 {
-    Binding *b = ((FastCall *)o)->binding;
-    Py_ssize_t n = PyVectorcall_NARGS(nargsf);
-    if (b && n == b->nargs && (!kwnames || PyTuple_GET_SIZE(kwnames) == 0)) {
-        PyObject *value;
-        if (fast(b, args, &value)) {
-            return value;
-        }
+    PyObject *value;
+    if (fast(o, args, PyVectorcall_NARGS(nargsf), names, &value)) {
+        return value;
     }
     THN_OWNED PyObject *method = PyObject_GetAttr(o, slow_call_name);
-    return method ? PyObject_Vectorcall(method, args, (size_t)n, kwnames) : NULL;
+    return method ? PyObject_Vectorcall(method, args, (size_t)PyVectorcall_NARGS(nargsf), names) : NULL;
+}
+
+/* Before Python 3.12 subclasses are called by this, not by the vectorcall. */
+static PyObject *fastcall_call(PyObject *o, PyObject *args, PyObject *named)
+{
+    PyObject *value;
+    if (fast(o, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), named, &value)) {
+        return value;
+    }
+    THN_OWNED PyObject *method = PyObject_GetAttr(o, slow_call_name);
+    return method ? PyObject_Call(method, args, named) : NULL;
 }
 
 /* ---- binding */
@@ -369,7 +373,7 @@ static PyType_Slot slots[] = {
     {Py_tp_dealloc, fastcall_dealloc},
     {Py_tp_traverse, fastcall_traverse},
     {Py_tp_clear, fastcall_clear},
-    {Py_tp_call, PyVectorcall_Call},
+    {Py_tp_call, fastcall_call},
     {Py_tp_methods, methods},
     {Py_tp_members, members},
     {Py_tp_getset, getset},

@@ -201,19 +201,17 @@ static int make_memory(ThnProgram *p, ThnFrame *f, ThnCalls *s, int m)
 int thn_run_call(ThnProgram *p, ThnFrame *f)
 {
     ThnCalls *s = f->calls;
-    if (!s && p->may_be_steady && !p->profile && f->waited++ == (npy_intp)FIRST_WAIT << f->recorded) {
-        return record(p, f);
+    if (!s) {
+        return !p->profile && f->waited++ == (npy_intp)FIRST_WAIT << f->recorded ? record(p, f) : thn_run(p, f);
     }
-    int same = s && !p->profile && layouts(p, f, s, 0);
+    int same = !p->profile && layouts(p, f, s, 0);
     for (int m = 0; same && m < s->nmade; m++) {
         same = make_memory(p, f, s, m);
     }
     if (!same) {
-        if (s) {
-            forget(p, f);
-            f->recorded = f->waited < WORTH_IT ? f->recorded : 0;
-            f->waited = 0;
-        }
+        forget(p, f);
+        f->recorded = f->waited < WORTH_IT ? f->recorded : 0;
+        f->waited = 0;
         return thn_run(p, f);
     }
     f->waited++;

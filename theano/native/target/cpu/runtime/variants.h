@@ -2,7 +2,7 @@
  * given, are the attributes of functions there, HAS_AVX512 says whether a processor has what they need. VARIANT(x, typenum) is the
  * address of what NAME(x) is on the processor that this runs on. */
 #include "processor.h"
-
+#pragma GCC optimize("align-loops=64") /* a loop over three cache lines where two hold it takes up to a tenth longer on Zen 3 */
 #define ISA any
 #define VECTOR 16
 #define TARGET

@@ -104,7 +104,7 @@ void thn_frame_put(ThnProgram *p, ThnFrame *f);
 void thn_frame_destroy(ThnProgram *p, ThnFrame *f);
 /* Runs all instructions. -1 with a Python exception set. */
 int thn_run(ThnProgram *p, ThnFrame *f);
-/* The same for a call, whose inputs are loaded: it may repeat the one before. */
+/* The same for a call of what may be steady, whose inputs are loaded: it may repeat the one before. */
 int thn_run_call(ThnProgram *p, ThnFrame *f);
 int thn_may_be_steady(const ThnProgram *p);
 /* At the end of a call that may be repeated: lets go of what it was given and returned. */
@@ -167,9 +167,7 @@ static inline int thn_call(ThnProgram *p, int (*load)(ThnProgram *p, ThnFrame *f
     ThnFrame *f = thn_frame_get(p);
     if (f) {
         r = load(p, f, what);
-        if (r > 0 && (thn_run_call(p, f) < 0 || thn_finish(p, f, out) < 0)) {
-            r = -1;
-        }
+        r = r > 0 && ((p->may_be_steady ? thn_run_call(p, f) : thn_run(p, f)) < 0 || thn_finish(p, f, out) < 0) ? -1 : r;
         thn_frame_put(p, f);
     }
     if (p->serialise) {
