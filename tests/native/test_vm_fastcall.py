@@ -217,6 +217,17 @@ def test_a_subclass_may_define_call():
     assert f(1.0) == "own"
 
 
+def test_the_type_itself_is_called_as_subclasses_are():
+    """By its vectorcall; before Python 3.12 subclasses have none."""
+    f = FastCall()
+    f._fast_bind(identity("float64", 0)._fast_program, (0,), 1, True)
+    nothing: dict = {}
+    assert f(1.5) == f(*(1.5,), **nothing) == 1.5
+    for args, kwargs in [((), {}), ((1.0, 2.0), {}), ((1.0,), {"x": 1})]:
+        with pytest.raises(NotImplementedError, match="_slow_call"):
+            f(*args, **kwargs)
+
+
 def test_missing_slow_call():
     with pytest.raises(NotImplementedError, match="_slow_call"):
         FastCall()(1)
