@@ -197,9 +197,9 @@ def test_failures_are_numpys():
     assert all_native([x], nlinalg.det(x))(0 * eye) == 0
 
 
-@pytest.mark.parametrize("n", [128, 181, 256])
+@pytest.mark.parametrize("n", [128, 129, 181, 256])
 def test_every_element_of_a_shared_copy_is_looked_at(n):
-    """Copies of 128 KiB and more are made, and searched, by several threads."""
+    """Copies of more than 128 KiB are made, and searched, by several threads: of 65, 91 and 64 rows each."""
     a, b = np.eye(n) + 1e-3, np.ones(n)
     x, y = tt.dmatrix(), tt.dvector()
     f = all_native([x, y], slinalg.solve(x, y))
@@ -207,7 +207,7 @@ def test_every_element_of_a_shared_copy_is_looked_at(n):
     try:
         runtime.set_threads(3)
         assert_allclose(f(a, b), np.linalg.solve(a, b))
-        for row in (0, n // 3 - 1, n // 3, n // 2, 2 * n // 3, n - 1):
+        for row in sorted({0, 63, 64, 65, 90, 91, 127, n // 2, n - 65, n - 64, n - 1}):
             for column, bad in ((0, np.nan), (n - 1, -np.inf)):
                 spoilt = a.copy()
                 spoilt[row, column] = bad

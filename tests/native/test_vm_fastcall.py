@@ -222,10 +222,11 @@ def test_the_type_itself_is_called_as_subclasses_are():
     f = FastCall()
     f._fast_bind(identity("float64", 0)._fast_program, (0,), 1, True)
     nothing: dict = {}
-    assert f(1.5) == f(*(1.5,), **nothing) == 1.5
-    for args, kwargs in [((), {}), ((1.0, 2.0), {}), ((1.0,), {"x": 1})]:
-        with pytest.raises(NotImplementedError, match="_slow_call"):
-            f(*args, **kwargs)
+    for call in (f, f.__call__):
+        assert call(1.5) == call(*(1.5,), **nothing) == 1.5
+        for args, kwargs in [((), {}), ((1.0, 2.0), {}), ((1.0,), {"x": 1})]:
+            with pytest.raises(NotImplementedError, match="_slow_call"):
+                call(*args, **kwargs)
 
 
 def test_missing_slow_call():

@@ -9,10 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from theano.native.target.base import Target
 
-TARGETS = {
-    "cpu": "theano.native.target.cpu.machine:CPU",
-    "reference": "theano.native.target.reference.machine:Reference",
-}
+TARGETS = {"cpu": "theano.native.target.cpu.machine:CPU", "reference": "theano.native.target.reference.machine:Reference"}
 """Where the class of each target is."""
 
 

@@ -81,14 +81,14 @@ TARGET static void NAME(pack)(const Job *j, npy_intp group, npy_intp panel, npy_
                 _Pragma("GCC unroll 8") for (int i = 0; i < MR; i++) to[k * MR + i] = r[i][k];
             }
         }
-        /* Some panels at a time, in the order in which memory lies: a channel's taps of all their rows, then the next, asked for ahead. */
+        /* Some panels at a time, in the order in which memory lies: a channel's taps of all their rows, then the next. */
         for (; first < end; first += 16) {
             for (npy_intp ch = 0; ch < slab.channels; ch++) {
                 for (npy_intp p = first; p < first + 16 && p < end; p++) {
                     T *to = to_slab + (p * k_end + ch * slab.taps) * MR;
                     const npy_intp m = c->filters - p * MR;
                     const char *from = weights + p * MR * ws[0] + (slab.channel + ch) * ws[1];
-                    __builtin_prefetch(from + 8 * ws[1]);
+                    __builtin_prefetch((const char *)((uintptr_t)from + 8 * (uintptr_t)ws[1])); /* of one channel it may be anything */
                     for (npy_intp t = 0; t < slab.taps; t++, to += MR) {
                         const char *at = from + j->places[slab.tap + t];
                         if (m >= MR && ws[0] == (npy_intp)sizeof(T)) {
@@ -298,7 +298,7 @@ TARGET static int NAME(compute)(const Job *j, npy_intp group, npy_intp row, npy_
                 char *to = straight ? (char *)places->first + r * c->top_strides[1] : (char *)tile;
                 const npy_intp to_step = straight ? c->top_strides[1] : nv * LANES * (npy_intp)sizeof(T);
                 const int add = straight && s > 0;
-                for (int i = 0; i < m && !straight; i++) { /* where the tile will be put */
+                for (int i = 0; i < m && !straight; i++) { /* where what it is put to begins and ends */
                     const char *ahead = (const char *)places->first + (r + i) * c->top_strides[1];
                     __builtin_prefetch(ahead, 1);
                     __builtin_prefetch(ahead + places->n * c->top_strides[4] - 1, 1);

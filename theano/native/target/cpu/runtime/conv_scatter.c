@@ -14,6 +14,7 @@
 #define MOST_TOP (4 * 1024 * 1024)
 /* Bytes of a product that wait to be added, about. */
 #define RESULTS (128 * 1024)
+#define MOST_SIDE_BY_SIDE 32 /* rows, or elements of rows, that are added column by column */
 
 typedef struct {
     /* Adds rows of a product to rows of an image, which are `from_row` elements and `to_row` bytes apart. */

@@ -3,25 +3,26 @@
 typedef T NAME(Whole) __attribute__((vector_size(VECTOR), aligned(sizeof(T)), may_alias));
 typedef T NAME(Half) __attribute__((vector_size(VECTOR / 2), aligned(sizeof(T)), may_alias));
 
-#define ADD_COLUMN(KIND)                                                                                                   \
-    for (npy_intp y = 0; y < rows; y++) {                                                                                  \
-        *(KIND *)(to + y * to_row + i * ITEM) += *(const KIND *)(from + (y * from_row + i) * ITEM);                        \
-    }
+#define ADD_COLUMNS(KIND, WIDTH)                                                                                           \
+    for (; i + (WIDTH) <= n; i += (WIDTH))                                                                                 \
+        for (npy_intp y = 0; y < rows; y++)                                                                                \
+            *(KIND *)(to + y * to_row + i * ITEM) += *(const KIND *)(from + (y * from_row + i) * ITEM);
 
-/* By columns of vectors, of half a vector and of single elements: rows are short. */
+/* Long rows one after the other, few short ones by columns of vectors, of half a vector and of single elements. */
 TARGET static void NAME(add)(npy_intp rows, npy_intp n, const char *from, npy_intp from_row, char *to, npy_intp to_row)
 {
     npy_intp i = 0;
-    for (; i + LANES <= n; i += LANES) {
-        ADD_COLUMN(NAME(Whole))
+    if (n > MOST_SIDE_BY_SIDE || rows > MOST_SIDE_BY_SIDE) {
+        for (npy_intp y = 0; y < rows; y++, from += from_row * ITEM, to += to_row) {
+            for (i = 0; i < n; i++) {
+                ((T *)to)[i] += ((const T *)from)[i];
+            }
+        }
+        return;
     }
-    if (i + LANES / 2 <= n) {
-        ADD_COLUMN(NAME(Half))
-        i += LANES / 2;
-    }
-    for (; i < n; i++) {
-        ADD_COLUMN(T)
-    }
+    ADD_COLUMNS(NAME(Whole), LANES)
+    ADD_COLUMNS(NAME(Half), LANES / 2)
+    ADD_COLUMNS(T, 1)
 }
 
 TARGET static inline __attribute__((always_inline)) void NAME(join_by)(npy_intp n, const T *restrict from, npy_intp apart,

@@ -189,11 +189,11 @@ static void release(Binding *b)
 }
 
 /* Whether the call is done, and *value what it returns (NULL: an error); else the slow path is to be taken. */
-static int fast(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *named, PyObject **value)
+static int fast(PyObject *o, PyObject *const *args, Py_ssize_t n, Py_ssize_t named, PyObject **value)
 {
     Binding *b = ((FastCall *)o)->binding;
     PyObject *out[MAX_STACK_OUTPUTS];
-    if (!b || n != b->nargs || (named && PyObject_Size(named)) || b->program->cleared) {
+    if (!b || n != b->nargs || named || b->program->cleared) {
         return 0;
     }
     b->refs++;
@@ -206,7 +206,7 @@ static int fast(PyObject *o, PyObject *const *args, Py_ssize_t n, PyObject *name
 static PyObject *fastcall_vectorcall(PyObject *o, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     PyObject *value;
-    if (fast(o, args, PyVectorcall_NARGS(nargsf), names, &value)) {
+    if (fast(o, args, PyVectorcall_NARGS(nargsf), names ? PyTuple_GET_SIZE(names) : 0, &value)) {
         return value;
     }
     THN_OWNED PyObject *method = PyObject_GetAttr(o, slow_call_name);
@@ -217,7 +217,7 @@ static PyObject *fastcall_vectorcall(PyObject *o, PyObject *const *args, size_t 
 static PyObject *fastcall_call(PyObject *o, PyObject *args, PyObject *named)
 {
     PyObject *value;
-    if (fast(o, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), named, &value)) {
+    if (fast(o, &PyTuple_GET_ITEM(args, 0), PyTuple_GET_SIZE(args), named ? PyDict_GET_SIZE(named) : 0, &value)) {
         return value;
     }
     THN_OWNED PyObject *method = PyObject_GetAttr(o, slow_call_name);
