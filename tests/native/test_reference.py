@@ -40,6 +40,13 @@ def values(seed=0):
     return [x, y, np.array([2, 0, 1], "int32"), z, rng.integers(-9, 9, 5).astype("int8")]
 
 
+def registered(monkeypatch, target, lower, *classes):
+    """Register a lowering until the test ends. The table stays the same: what is imported meanwhile registers itself, too."""
+    for op_class in classes:
+        monkeypatch.setitem(program._lowerings, (op_class, target), None)
+    program.lowers(*classes, target=target)(lower)
+
+
 def test_programs_agree():
     inputs, outputs = graphs()
     native, reference = theano.function(inputs, outputs), theano.function(inputs, outputs, mode=REFERENCE)
@@ -114,8 +121,7 @@ def test_a_target_lowers_an_op_in_its_own_way(monkeypatch):
         calls.append(builder.target.name)
         builder.emit(vm.Call(lambda x: x + x), [builder.cell(node.inputs[0])], [builder.cell(node.outputs[0])])
 
-    monkeypatch.setattr(program, "_lowerings", dict(program._lowerings))
-    program.lowers(Twice, target="reference")(lower)
+    registered(monkeypatch, "reference", lower, Twice)
     x = T.dvector("x")
     for mode, expected in (("cvm", []), ("reference", ["reference"])):
         f = theano.function([x], Twice()(x), mode=theano.Mode(linker=mode))
@@ -130,13 +136,12 @@ def test_what_a_target_lowers_in_its_own_way_is_in_no_pair(monkeypatch):
         asked.append(type(node.op))
         plain(node)(builder, node)
 
-    monkeypatch.setattr(program, "_lowerings", dict(program._lowerings))
     x, y = T.fmatrix("x"), T.ivector("y")
     cost = T.nnet.categorical_crossentropy(T.nnet.softmax(x), y).sum()
     args = np.arange(6, dtype="float32").reshape(2, 3), np.array([2, 0], "int32")
     expected = theano.function([x, y], [cost, T.grad(cost, x)])(*args)
     ops = T.nnet.CrossentropySoftmaxArgmax1HotWithBias, T.nnet.CrossentropySoftmax1HotWithBiasDx
-    program.lowers(*ops, target="reference")(lower)
+    registered(monkeypatch, "reference", lower, *ops)
     f = theano.function([x, y], [cost, T.grad(cost, x)], mode=REFERENCE)
     assert len(asked) == 2
     for given, wanted in zip(f(*args), expected, strict=True):
@@ -147,8 +152,7 @@ def test_slices_are_there_for_what_a_target_lowers_in_its_own_way(monkeypatch):
     def lower(builder, node):
         builder.emit(vm.Call(lambda a, *index: a[index]), map(builder.cell, node.inputs), [builder.cell(node.outputs[0])])
 
-    monkeypatch.setattr(program, "_lowerings", dict(program._lowerings))
-    program.lowers(T.subtensor.AdvancedSubtensor, target="reference")(lower)
+    registered(monkeypatch, "reference", lower, T.subtensor.AdvancedSubtensor)
     x, k, start = T.dtensor3("x"), T.lvector("k"), T.lscalar("start")
     f = theano.function([x, k, start], x[k, start:3, k], mode=REFERENCE)
     a = np.arange(36.0).reshape(3, 4, 3)
@@ -168,9 +172,8 @@ def test_pairs_of_steps_are_those_of_the_target(monkeypatch):
         asked.append(builder.target.name)
         plain(node)(builder, node)
 
-    monkeypatch.setattr(program, "_lowerings", dict(program._lowerings))
     monkeypatch.setitem(TARGETS, "own", f"{__name__}:Own")
-    program.lowers(T.nnet.CrossentropySoftmaxArgmax1HotWithBias, target="own")(lower)
+    registered(monkeypatch, "own", lower, T.nnet.CrossentropySoftmaxArgmax1HotWithBias)
     xs, y = T.ftensor3("xs"), T.ivector("y")
 
     def step(x):
