@@ -337,6 +337,15 @@ class TestErrors:
             conv.run("forward")
 
 
+@pytest.mark.parametrize("image", [(40, 36), (38, 9), (9, 70)])
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_long_and_many_rows_are_scattered(image, stride, dtype):
+    """More than 32 rows, or elements of rows, are not added column by column."""
+    runtime.conv_prefer("scatter")
+    Conv(image, (3, 3), filters=2, strides=(stride, stride)).check("inputs", dtype)
+
+
 def test_an_unknown_algorithm():
     with pytest.raises(ValueError, match="no algorithm 'fft'"):
         runtime.conv_prefer("fft")
