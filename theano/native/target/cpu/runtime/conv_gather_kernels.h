@@ -5,12 +5,12 @@
 
 #include "conv_tiles.h"
 
-/* ---- tiles: M rows, N vectors of columns; a: [channels * taps][MR] */
+/* ---- tiles: M rows, N vectors of columns; a: [depth][MR] */
 
-/* What a tap of a channel multiplies is FROM; `channels` are `step` elements apart. */
+/* What the k-th weight of a row multiplies is FROM. One loop: a second one around it costs a fifth where a channel has one tap. */
 #define TILE(NAMED, M, N, FROM)                                                                                            \
-    TARGET static void NAME(NAMED##_##M##_##N)(npy_intp channels, npy_intp step, npy_intp taps, const npy_intp *offsets,   \
-                                               const T *a, const T *b, char *out, npy_intp stride, int add)                \
+    TARGET static void NAME(NAMED##_##M##_##N)(npy_intp depth, const npy_intp *offsets, const T *a, const T *b, char *out, \
+                                               npy_intp stride, int add)                                                   \
     {                                                                                                                      \
         (void)offsets;                                                                                                     \
         _Pragma("GCC unroll 8") for (int i = 0; i < M; i++) {                                                              \
@@ -18,16 +18,14 @@
             __builtin_prefetch(out + i * stride + 64, 1);                                                                  \
         }                                                                                                                  \
         CLEAR_SUMS(M, N)                                                                                                   \
-        for (; channels > 0; channels--, b += step) {                                                                      \
-            for (npy_intp t = 0; t < taps; t++, a += MR) {                                                                 \
-                ADD_PRODUCTS(M, N, a[i], VU, FROM)                                                                         \
-            }                                                                                                              \
+        for (npy_intp k = 0; k < depth; k++, a += MR) {                                                                    \
+            ADD_PRODUCTS(M, N, a[i], VU, FROM)                                                                             \
         }                                                                                                                  \
         WRITE_SUMS(M, N, VU, out + i * stride, add)                                                                        \
     }
-/* Packed columns, b: [taps][N * LANES], are those of one channel. Open ones are not packed but lie where they are in a patch, taps at
- * their offsets: where rows are few, packing takes longer than what it saves. */
-#define BOTH(M, N) TILE(packed, M, N, b + t * (N * LANES)) TILE(open, M, N, b + offsets[t])
+/* Packed columns, b: [depth][N * LANES]. Open ones are not packed but lie where they are in a patch, at their offsets: where rows
+ * are few, packing takes longer than what it saves. */
+#define BOTH(M, N) TILE(packed, M, N, b + k * (N * LANES)) TILE(open, M, N, b + offsets[k])
 #define TILES(M) BOTH(M, 1) BOTH(M, 2) BOTH(M, 3)
 TILES(1)
 TILES(2)
@@ -44,8 +42,7 @@ TILES(8)
 #define TILE_OF(m) ((m) > 4 ? 3 : (m) > 2 ? 2 : (m) - 1)
 #define IS_EXACT(m) ((m) == 1 || (m) == 2 || (m) == 4 || (m) == MR)
 
-typedef void (*NAME(Tile))(npy_intp channels, npy_intp step, npy_intp taps, const npy_intp *offsets, const T *a, const T *b, char *out,
-                           npy_intp stride, int add);
+typedef void (*NAME(Tile))(npy_intp depth, const npy_intp *offsets, const T *a, const T *b, char *out, npy_intp stride, int add);
 
 static const NAME(Tile) NAME(tiles)[2][4][3] = {
     {ROW(packed, 1) ROW(packed, 2) ROW(packed, 4) LAST_ROW(packed)},
@@ -115,7 +112,7 @@ typedef struct {
     NAME(Patch) patch;
     NAME(Cut) cut;                /* all panels */
     npy_intp *read_of, *top_of;   /* by panel: the first of them; one more at the end */
-    npy_intp *offsets;            /* by tap of a slab */
+    npy_intp *offsets;            /* by channel and tap of a slab */
     T *panel;
 } NAME(Block);
 
@@ -247,7 +244,7 @@ TARGET static int NAME(compute)(const Job *j, npy_intp group, npy_intp row, npy_
         {&b.panel, sizeof(T) * (size_t)(most * NR + 2 * NR)}, {&b.patch.runs, sizeof *b.patch.runs * nruns},
         {&b.cut.reads.all, sizeof *b.cut.reads.all * npieces}, {&b.cut.tops.all, sizeof *b.cut.tops.all * npieces},
         {&b.read_of, sizeof(npy_intp) * (size_t)(panels + 1)}, {&b.top_of, sizeof(npy_intp) * (size_t)(panels + 1)},
-        {&b.offsets, sizeof(npy_intp) * (size_t)j->slab_taps}, {&b.patch.slots, (size_t)c->stride[2]});
+        {&b.offsets, sizeof(npy_intp) * (size_t)most}, {&b.patch.slots, (size_t)c->stride[2]});
     THN_NEED(memory);
     b.patch.direct = j->direct;
     const npy_intp patch = NAME(find_runs)(c, &b.patch, column, column + columns);
@@ -269,10 +266,13 @@ TARGET static int NAME(compute)(const Job *j, npy_intp group, npy_intp row, npy_
     npy_intp before = 0;
     for (npy_intp s = 0; s < j->slabs; s++) {
         const ThnSlab slab = slab_of(j, s);
-        const npy_intp k_end = slab.channels * slab.taps, channels = j->open ? slab.channels : 1, taps = k_end / channels;
+        const npy_intp k_end = slab.channels * slab.taps;
         const T *weights = (const T *)j->packed + (group * depth + before) * j->panels * MR;
         for (npy_intp t = 0; t < slab.taps; t++) {
             b.offsets[t] = NAME(tap_offset)(c, &b.patch, slab.tap + t);
+        }
+        for (npy_intp k = slab.taps; k < k_end; k++) {
+            b.offsets[k] = b.offsets[k - slab.taps] + b.patch.channel;
         }
         if (j->direct) {
             for (npy_intp p = 0; s > 0 && slab.tap == 0 && p < b.cut.reads.n; p++) {
@@ -303,7 +303,7 @@ TARGET static int NAME(compute)(const Job *j, npy_intp group, npy_intp row, npy_
                     __builtin_prefetch(ahead, 1);
                     __builtin_prefetch(ahead + places->n * c->top_strides[4] - 1, 1);
                 }
-                run(channels, b.patch.channel, taps, b.offsets, a, from, to, to_step, add);
+                run(k_end, b.offsets, a, from, to, to_step, add);
                 if (!straight) {
                     NAME(put)(c, tile, nv * LANES, m, places, nplaces, r, s > 0);
                 }

@@ -148,7 +148,7 @@ static int gather_some(void *ctx, npy_intp unit, npy_intp end)
     {                                                                                                     \
         const npy_intp step = c->step, length = c->length, count = c->count;                              \
         for (npy_intp k = 0; step < length && k < length; k++) {                                          \
-            for (npy_intp b = 0; b < count; b++) {                                                        \
+            _Pragma("GCC unroll 4") for (npy_intp b = 0; b < count; b++) {                                \
                 line[b * step + k] += p[b * next + k];                                                    \
             }                                                                                             \
         }                                                                                                 \
