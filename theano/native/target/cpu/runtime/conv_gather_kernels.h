@@ -117,8 +117,8 @@ typedef struct {
 } NAME(Block);
 
 /* A panel of `width` columns from its pieces, vector by vector. What one copies too much is overwritten by the next; there is room
- * behind patches and panels, not behind images. Of images the next panel's columns are asked for: its rows are too many for the
- * processor to foresee. */
+ * behind patches and panels, not behind images. Of images the next panel's columns are asked for, where this one lies in one
+ * piece: its rows are too many for the processor to foresee. */
 TARGET static void NAME(fill_panel)(const Job *j, const NAME(Block) *b, const ThnSlab *slab, npy_intp panel, npy_intp width)
 {
     const NAME(Piece) *pieces = b->cut.reads.all + b->read_of[panel];
@@ -144,19 +144,20 @@ TARGET static void NAME(fill_panel)(const Job *j, const NAME(Block) *b, const Th
         }
     }
     T *to = b->panel;
-#define COPY(N, AHEAD)                                                                                                     \
+#define COPY(N, WHOLE)                                                                                                     \
     for (npy_intp ch = 0; ch < slab->channels; ch++) {                                                                     \
         for (npy_intp t = 0; t < slab->taps; t++, to += width) {                                                           \
             const npy_intp offset = ch * b->patch.channel + offsets[t];                                                    \
             _Pragma("GCC unroll 6") for (int i = 0; i < N; i++) {                                                          \
-                *(VU *)(to + copies[i].to) = *(const VU *)(copies[i].from + offset);                                       \
-                if (AHEAD) {                                                                                               \
-                    __builtin_prefetch(copies[i].from + offset + width, 0, 2);                                             \
+                const T *from = (WHOLE ? pieces->first + i * LANES : copies[i].from) + offset;                             \
+                *(VU *)(to + (WHOLE ? i * LANES : copies[i].to)) = *(const VU *)from;                                      \
+                if (WHOLE) {                                                                                               \
+                    __builtin_prefetch(from + width, 0, 2);                                                                \
                 }                                                                                                          \
             }                                                                                                              \
         }                                                                                                                  \
     }
-    switch (j->direct && n && n <= NV ? -n : n) {
+    switch (j->direct && npieces == 1 && pieces->n == width ? -n : n) {
     case -1: COPY(1, 1) break;
     case -2: COPY(2, 1) break;
     case -3: COPY(3, 1) break;
