@@ -7,7 +7,7 @@
 
 /* ---- tiles: M rows, N vectors of columns; a: [depth][MR] */
 
-/* What the k-th weight of a row multiplies is FROM. One loop: a second one around it costs a fifth where a channel has one tap. */
+/* What the k-th weight of a row multiplies is FROM. One loop: one of taps in one of channels costs open tiles of one tap a fifth. */
 #define TILE(NAMED, M, N, FROM)                                                                                            \
     TARGET static void NAME(NAMED##_##M##_##N)(npy_intp depth, const npy_intp *offsets, const T *a, const T *b, char *out, \
                                                npy_intp stride, int add)                                                   \
@@ -117,8 +117,8 @@ typedef struct {
 } NAME(Block);
 
 /* A panel of `width` columns from its pieces, vector by vector. What one copies too much is overwritten by the next; there is room
- * behind patches and panels, not behind images. Of images the next panel's columns are asked for, where this one lies in one
- * piece: its rows are too many for the processor to foresee. */
+ * behind patches and panels, not behind images. Of images the next panel's columns are asked for, where one piece fills this
+ * one: its rows are too many for the processor to foresee. */
 TARGET static void NAME(fill_panel)(const Job *j, const NAME(Block) *b, const ThnSlab *slab, npy_intp panel, npy_intp width)
 {
     const NAME(Piece) *pieces = b->cut.reads.all + b->read_of[panel];
