@@ -119,7 +119,7 @@ typedef struct {
 /* A panel of `width` columns from its pieces, vector by vector. What one copies too much is overwritten by the next; there is room
  * behind patches and panels, not behind images. Of images the next panel's columns are asked for, where one piece fills this
  * one: its rows are too many for the processor to foresee. */
-TARGET static void NAME(fill_panel)(const Job *j, const NAME(Block) *b, const ThnSlab *slab, npy_intp panel, npy_intp width)
+TARGET static void NAME(fill_panel)(const Job *j, const NAME(Block) *b, npy_intp depth, npy_intp panel, npy_intp width)
 {
     const NAME(Piece) *pieces = b->cut.reads.all + b->read_of[panel];
     const npy_intp npieces = b->read_of[panel + 1] - b->read_of[panel], *offsets = b->offsets;
@@ -145,15 +145,12 @@ TARGET static void NAME(fill_panel)(const Job *j, const NAME(Block) *b, const Th
     }
     T *to = b->panel;
 #define COPY(N, WHOLE)                                                                                                     \
-    for (npy_intp ch = 0; ch < slab->channels; ch++) {                                                                     \
-        for (npy_intp t = 0; t < slab->taps; t++, to += width) {                                                           \
-            const npy_intp offset = ch * b->patch.channel + offsets[t];                                                    \
-            _Pragma("GCC unroll 6") for (int i = 0; i < N; i++) {                                                          \
-                const T *from = (WHOLE ? pieces->first + i * LANES : copies[i].from) + offset;                             \
-                *(VU *)(to + (WHOLE ? i * LANES : copies[i].to)) = *(const VU *)from;                                      \
-                if (WHOLE) {                                                                                               \
-                    __builtin_prefetch(from + width, 0, 2);                                                                \
-                }                                                                                                          \
+    for (npy_intp k = 0; k < depth; k++, to += width) {                                                                    \
+        _Pragma("GCC unroll 6") for (int i = 0; i < N; i++) {                                                              \
+            const T *from = (WHOLE ? pieces->first + i * LANES : copies[i].from) + offsets[k];                             \
+            *(VU *)(to + (WHOLE ? i * LANES : copies[i].to)) = *(const VU *)from;                                          \
+            if (WHOLE) {                                                                                                   \
+                __builtin_prefetch(from + width, 0, 2);                                                                    \
             }                                                                                                              \
         }                                                                                                                  \
     }
@@ -173,12 +170,10 @@ TARGET static void NAME(fill_panel)(const Job *j, const NAME(Block) *b, const Th
 #undef COPY
     for (npy_intp s = 0; s < nshorts; s++) {
         to = b->panel + shorts[s].to;
-        for (npy_intp ch = 0; ch < slab->channels; ch++) {
-            for (npy_intp t = 0; t < slab->taps; t++, to += width) {
-                const T *row = shorts[s].from + ch * b->patch.channel + offsets[t];
-                for (npy_intp i = 0; i < shorts[s].n; i++) {
-                    to[i] = row[i];
-                }
+        for (npy_intp k = 0; k < depth; k++, to += width) {
+            const T *row = shorts[s].from + offsets[k];
+            for (npy_intp i = 0; i < shorts[s].n; i++) {
+                to[i] = row[i];
             }
         }
     }
@@ -286,7 +281,7 @@ TARGET static int NAME(compute)(const Job *j, npy_intp group, npy_intp row, npy_
             const npy_intp nv = thn_panel_vectors(j->unit_vectors, j->unit_panels, (panel + p) % j->unit_panels);
             const T *from = j->open ? b.cut.reads.all[b.read_of[p]].first : b.panel;
             if (!j->open) {
-                NAME(fill_panel)(j, &b, &slab, p, nv * LANES);
+                NAME(fill_panel)(j, &b, k_end, p, nv * LANES);
             }
             const NAME(Piece) *places = b.cut.tops.all + b.top_of[p];
             const npy_intp nplaces = b.top_of[p + 1] - b.top_of[p];
