@@ -11,9 +11,9 @@ from theano.gof.opt import Optimizer, copy_stack_trace, in2out, local_optimizer
 from theano.gof.rewriting.stages import optdb
 from theano.ifelse_op import IfElse
 from theano.tensor import basic as T
+from theano.tensor.conversion import is_evidently
 from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from theano.tensor.rewriting.registry import register_canonicalize, register_specialize
-from theano.tensor.rewriting.subtensor import is_zeros
 from theano.tensor.subtensor import IncSubtensor, Subtensor
 
 #: What may move into the branches of a conditional that feeds it.
@@ -148,7 +148,7 @@ def ifelse_lift_zeros(node: Apply) -> Any:
     Only where a branch is zero: that makes the backward pass lazy, since the gradient of the branch that was not
     chosen is such a conditional, and what follows it vanishes with it. `f` must be the only one to use the result.
     """
-    return _lift(node, lambda values: any(is_zeros(v) for v in values))
+    return _lift(node, lambda values: any(is_evidently(v, 0) for v in values))
 
 
 @local_optimizer([IfElse])

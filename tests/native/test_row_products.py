@@ -91,6 +91,24 @@ def test_matrices(dtype, left, right):
     np.testing.assert_allclose(turned(a, b), (a @ b).T, **close)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("layout", sorted(LAYOUTS))
+@pytest.mark.parametrize(("rows", "depth", "columns"), [(300, 20, 33), (37, 700, 32), (90, 256, 16), (41, 300, 31), (130, 7, 64)])
+def test_narrow_matrices(dtype, layout, rows, depth, columns):
+    """Few columns, which many rows pass by, whatever the layout of either; added to a third matrix and, for once, by columns."""
+    key = dtype, "narrow"
+    if key not in _matrices:
+        a, b, c = (T.matrix(dtype=dtype) for _ in range(3))
+        _matrices[key] = [all_native([a, b, c], y) for y in (T.dot(a, b), c - 2 * T.dot(a, b), T.dot(b.T, a.T))]
+    rng = np.random.default_rng(4)
+    a, b, c = (rng.standard_normal(shape).astype(dtype) for shape in ((rows, depth), (depth, columns), (rows, columns)))
+    close = {"rtol": 1e-4, "atol": 2e-4} if dtype == "float32" else {"rtol": 1e-10, "atol": 1e-11}
+    wanted = a @ b, c - 2 * (a @ b), (a @ b).T
+    for x, y in ((LAYOUTS[layout](a), b), (a, LAYOUTS[layout](b)), (np.asfortranarray(a), LAYOUTS[layout](b))):
+        for f, z in zip(_matrices[key], wanted, strict=True):
+            np.testing.assert_allclose(f(x, y, c), z, **close)
+
+
 def before_what_is_unreadable(a):
     """A copy of an array of at most 64 KiB; whoever reads behind it ends the process, where the system can do that."""
     if sys.platform == "win32":

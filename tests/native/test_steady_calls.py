@@ -34,8 +34,16 @@ def functions():
         product, gates, gates[::-1], gates.T[1:], product.sum(), centred, centred[0] * v, T.dot(x.T, centred), T.dot(w.T, v),
         T.max(abs(centred), axis=0), T.exp(s) + v[0], 0.5 * T.dot(v, w) + w[0], x[:, ::-1] * 2, centred, (v > s).any(),
     ]  # fmt: skip
+    places, rows = T.arange(v.shape[0]), T.arange(x.shape[0])
+    zeros = T.zeros((w.shape[1], x.shape[0]))
+    by_lengths = [
+        T.diag(v) + T.dot(w, w.T), T.tanh(v)[places] * s, T.tanh(x)[rows[::-1]], zeros, T.set_subtensor(zeros[:1], s), rows,
+        places * s, T.concatenate([x, T.exp(w.T), x], axis=0), T.opt.Assert()(x, T.eq(x.shape[1], w.shape[0])).sum(),
+        T.eye(v.shape[0]) * s, T.reshape(T.exp(x), (x.shape[1], x.shape[0])) + rows, T.specify_shape(w, (v.shape[0], w.shape[1])) * 2,
+        T.diagonal(product), T.alloc(v, 3, v.shape[0]) + places, T.inc_subtensor(rows[:1], 5) + rows.sum(), T.exp(x).flatten()[:2],
+    ]  # fmt: skip
     return [[theano.function([x, w, v, s], some, mode=mode, on_unused_input="ignore")
-             for some in (outputs, outputs[:1], outputs[4], [])]
+             for some in (outputs, outputs[:1], outputs[4], [], by_lengths, by_lengths[:2], by_lengths[4:7])]
             for mode in (None, PYTHON)]
 
 
@@ -83,6 +91,42 @@ def test_each_call_has_its_own_values_and_memory(functions, data):
         for a, b in zip(ours, theirs, strict=True):
             assert a.shape == b.shape and a.dtype == b.dtype
             np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+
+
+def test_what_follows_from_lengths_is_made_anew_for_others():
+    x, y = T.dvector(), T.dvector()
+    f = theano.function([x, y], [T.tanh(x)[T.arange(y.shape[0])] + 1, T.arange(x.shape[0]) * 2])
+    for n, m in [(5, 3)] * CALLS + [(2, 3), (5, 3), (4, 4)] + [(6, 6)] * 2 * CALLS + [(1, 0), (3, 4), (3, 0)]:
+        a, b = np.arange(float(n)), np.ones(m)
+        if m > n:
+            with pytest.raises(IndexError, match="out of bounds"):
+                f(a, b)
+            continue
+        part, even = f(a, b)
+        np.testing.assert_allclose(part, np.tanh(a)[:m] + 1)
+        np.testing.assert_array_equal(even, 2 * np.arange(n))
+        even[:] = part[:] = -1
+
+
+def test_what_follows_from_lengths_in_loops():
+    """It is the same in all steps, but where a step overwrites it."""
+    x, v, n = T.dtensor3(), T.dvector(), T.lscalar()
+
+    def step(a, total):
+        rows = T.arange(a.shape[0])
+        counted = T.inc_subtensor(T.zeros((a.shape[0],))[:n], 1.0) * total
+        return [(T.tanh(a)[rows, rows] * rows + counted).sum() + v[: a.shape[0]].sum() * total, T.exp(a[::-1]).sum(axis=0)]
+
+    both = []
+    for mode in (None, theano.Mode("cvm", None), PYTHON):
+        outputs, _ = theano.scan(step, sequences=x, outputs_info=[np.float64(1.0), None])
+        both.append(theano.function([x, v, n], outputs, mode=mode))
+    for shape in [(30, 4, 4)] * 2 + [(30, 2, 3)] * 2 + [(1, 4, 4)]:
+        a = np.random.RandomState(0).randn(*shape) / 10
+        found = [f(a, np.full(9, 0.1), 1) for f in both]
+        for one in found[:2]:
+            for ours, theirs in zip(one, found[2], strict=True):
+                np.testing.assert_allclose(ours, theirs, rtol=1e-9)
 
 
 def test_results_can_be_overwritten():

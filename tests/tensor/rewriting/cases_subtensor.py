@@ -99,6 +99,8 @@ CASES = [
          lambda: T.specify_shape(x, (3,))[[0, 1]], LENGTHS),
     Case("local_useless_AdvancedSubtensor1", [x], lambda: x[T.arange(Shape_i(0)(x))], [X], "",
          (lambda: x[T.arange(Shape_i(0)(x) - 1)], lambda: x[T.arange(0, Shape_i(0)(x), 2)])),
+    Case("local_useless_AdvancedSubtensor1", [x, y], lambda: x[T.arange(Shape_i(0)(y))], [V, X], "Assert GE ScalarFromTensor Shape_i Shape_i Subtensor",
+         (lambda: x[T.arange(1, Shape_i(0)(y))], lambda: x[T.arange(Shape_i(0)(y), dtype="int8")[:2]], lambda: x[T.arange(n)])),
     Case("local_adv_sub1_adv_inc_sub1", [x, y], lambda: T.set_subtensor(x[TWO_OF_FOUR], y)[TWO_OF_FOUR], [V, X[:2]], "",
          (lambda: T.set_subtensor(x[TWICE], y)[TWICE], lambda: T.set_subtensor(x[i], y)[i],
           lambda: T.inc_subtensor(x[TWO_OF_FOUR], y)[TWO_OF_FOUR], lambda: T.set_subtensor(x[i], y)[j])),

@@ -15,7 +15,6 @@ from theano.scan_module.scan_utils import expand_empty
 from theano.tensor import basic as T
 from theano.tensor.conversion import is_evidently
 from theano.tensor.elemwise import Elemwise
-from theano.tensor.rewriting.subtensor import is_zeros
 from theano.tensor.shapes import Shape
 from theano.tensor.subtensor import IncSubtensor, Subtensor
 
@@ -91,7 +90,7 @@ def _split(buffer: Any) -> tuple[Any, Any]:
 def only_last_row(x: Any) -> Any:
     """The last row of an array of which all others are evidently zero; None for another array."""
     node = x.owner
-    if node is None or not isinstance(node.op, IncSubtensor) or not is_zeros(node.inputs[0]):
+    if node is None or not isinstance(node.op, IncSubtensor) or not is_evidently(node.inputs[0], 0):
         return None
     entries = integer_indices(node)
     if entries == [-1]:

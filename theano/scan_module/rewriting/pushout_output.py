@@ -14,9 +14,9 @@ from theano.scan_module.rewriting.pushout import ScanOptimizer
 from theano.scan_module.rewriting.slices import initial_value, keeps_all, takes_last_only
 from theano.scan_module.rewriting.vectorize import Stacked, is_reversal, of_one_shape
 from theano.tensor import basic as T
+from theano.tensor.conversion import is_evidently
 from theano.tensor.elemwise import CAReduce, DimShuffle, Elemwise
 from theano.tensor.nnet.softmax import LogSoftmax, Softmax, SoftmaxWithBias
-from theano.tensor.rewriting.subtensor import is_zeros
 
 
 def terms_of(v: Variable, clients: dict[Variable, list[Apply]]) -> list[Variable]:
@@ -188,7 +188,7 @@ class PushOutDot1(ScanOptimizer):
             else:
                 loop.sit_sots.remove(state)
                 start = initial_value(state)
-            value = total if is_zeros(start) else start + total
+            value = total if is_evidently(start, 0) else start + total
             for v in last:
                 expressions[v] = value if value.type == v.type else T.patternbroadcast(value, v.type.broadcastable)
         if not expressions:

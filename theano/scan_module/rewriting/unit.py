@@ -12,8 +12,8 @@ from theano.gof.graph import Apply, Variable
 from theano.raise_op import Assert
 from theano.scalar import basic as scalar
 from theano.tensor import basic as T
+from theano.tensor.conversion import is_evidently
 from theano.tensor.elemwise import CAReduce, Elemwise
-from theano.tensor.rewriting.subtensor import is_zeros
 from theano.tensor.subtensor import IncSubtensor, get_idx_list, set_subtensor
 
 
@@ -78,7 +78,7 @@ def _begin(stacked: Any, node: Apply) -> bool:
         return False
     (index,) = get_idx_list((None, *node.inputs[2:]), node.op.idx_list)
     zeros = stacked.constant(x)
-    if isinstance(index, slice) or index not in stacked.rows or not is_zeros(zeros):
+    if isinstance(index, slice) or index not in stacked.rows or not is_evidently(zeros, 0):
         return False
     positions = stacked.stacked(index)
     if y in stacked.rows:

@@ -9,10 +9,10 @@ import numpy as np
 from theano.gof.opt import copy_stack_trace
 from theano.raise_op import Assert
 from theano.tensor import basic as T
+from theano.tensor.conversion import is_evidently
 from theano.tensor.elemwise import DimShuffle
 from theano.tensor.rewriting.elemwise import dimshuffled, is_dot_of_matrices, will_be_met
 from theano.tensor.rewriting.rules import applies, called, once, replaces, x, y
-from theano.tensor.rewriting.subtensor import is_zeros
 
 _DOT = applies(T.Dot, "dot", T.dot)
 _TRANSPOSED = applies(DimShuffle, "T", lambda v: v.T, lambda op: tuple(op.new_order) == (1, 0))
@@ -36,7 +36,7 @@ def local_0_dot_x(out: Any, x: Any, y: Any) -> Any:
 
     The inner dimensions are asserted to be equal.
     """
-    if not (is_zeros(x) or is_zeros(y)):
+    if not (is_evidently(x, 0) or is_evidently(y, 0)):
         return None
     check = Assert("local_0_dot_x: the operands of a dot product have different inner dimensions")
     zero = check(np.asarray(0, dtype=out.type.dtype), T.eq(x.shape[x.ndim - 1], y.shape[0]))

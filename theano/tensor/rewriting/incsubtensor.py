@@ -7,6 +7,7 @@ from typing import Any
 
 from theano.gof.graph import Constant
 from theano.tensor import basic as T
+from theano.tensor.conversion import is_evidently
 from theano.tensor.rewriting.registry import rewrites
 from theano.tensor.rewriting.rules import P, applies, called, replaces, rest, rewrite, rule, x, y, z
 from theano.tensor.rewriting.subtensor import (
@@ -18,7 +19,6 @@ from theano.tensor.rewriting.subtensor import (
     _is_full,
     assigning,
     indices_of,
-    is_zeros,
 )
 from theano.tensor.rewriting.terms import changed, exact_replacement, lengths_of, same_dtype, sum_of
 from theano.tensor.subtensor import AdvancedIncSubtensor, AdvancedIncSubtensor1, AdvancedSubtensor1, IncSubtensor, Subtensor
@@ -47,7 +47,7 @@ local_setsubtensor_of_itself = rewrite(
 @replaces(applies(AdvancedIncSubtensor)(x, y, z, z), "specialize")
 def local_incsubtensor_of_zeros_to_diag(out: Any, x: Any, y: Any, z: Any) -> Any:
     """``inc_subtensor(zeros((n, n))[arange(n), arange(n)], v) -> diag(v)``, as the second derivatives of sums of functions"""
-    if y.type.broadcastable != (False,) or y.type.dtype != out.type.dtype or not is_zeros(x):
+    if y.type.broadcastable != (False,) or y.type.dtype != out.type.dtype or not is_evidently(x, 0):
         return None
     known = [lengths_of(out.owner, v) for v in (x, y)]
     return T.diag(y) if None not in known and all(_is_arange(z, length) for v in known for length in v) else None
@@ -77,7 +77,7 @@ def local_set_to_inc_subtensor(out: Any, w: Any, x: Any, y: Any, rest: tuple) ->
 def _part_of_zeros(v: Any) -> tuple[int, int, Any] | None:
     """The axis and the bounds of the slice of zeros that `v` is but for, when it is the gradient of that slice."""
     node = v.owner
-    if node is None or not isinstance(node.op, IncSubtensor) or not node.op.same_shape or not is_zeros(node.inputs[0]):
+    if node is None or not isinstance(node.op, IncSubtensor) or not node.op.same_shape or not is_evidently(node.inputs[0], 0):
         return None
     parts = [(k, e) for k, e in enumerate(indices_of(node)) if not _is_full(e, None)]
     bounds = _bounds(parts[0][1]) if len(parts) == 1 and isinstance(parts[0][1], slice) else None

@@ -455,23 +455,8 @@ optdb.register("UnShapeOpt", UnShapeOptimizer(), 10)
 def local_shape_to_shape_i(out: Any, x: Any) -> Any:
     """``shape(x) -> MakeVector(the dimensions of x)``"""
     shape = lengths_of(out.owner, x)
-    return None if shape is None else feature_make_vector(shape)
-
-
-def feature_make_vector(dimensions: Sequence[Any]) -> Any:
-    """Return the vector of symbolic int64 dimensions.
-
-    Parameters
-    ----------
-    dimensions : sequence
-        Scalars.
-
-    Examples
-    --------
-    >>> feature_make_vector([T.constant(2), T.constant(3)]).eval()
-    array([2, 3])
-    """
-    return T.MakeVector("int64")(*dimensions) if dimensions else T.constant(np.zeros(0, dtype="int64"))
+    empty = np.zeros(0, dtype="int64")
+    return None if shape is None else T.MakeVector("int64")(*shape) if shape else T.constant(empty)
 
 
 @rewrites([Shape_i], "specialize canonicalize")

@@ -30,6 +30,7 @@ from theano.tensor.rewriting.terms import (
     same_dtype,
     scalarconsts_rest,
 )
+from theano.tensor.shapes import Shape_i
 from theano.tensor.subtensor import (
     AdvancedIncSubtensor,
     AdvancedIncSubtensor1,
@@ -389,7 +390,7 @@ def local_useless_inc_subtensor(out: Any, x: Any, y: Any) -> Any:
     if not op.set_instead_of_inc:
         if is_number(y, 0):
             return x
-        if not op.same_shape or not is_zeros(x):
+        if not op.same_shape or not is_evidently(x, 0):
             return None
     if y.type != out.type:
         return None
@@ -401,24 +402,8 @@ def local_useless_inc_subtensor(out: Any, x: Any, y: Any) -> Any:
     return y[tuple(back if e == back else slice(None) for e in entries)] if back in entries else y
 
 
-def is_zeros(v: Any) -> bool:
-    """Whether `v` is a constant, alloc or fill of zeros.
-
-    Parameters
-    ----------
-    v : TensorVariable
-        Any tensor.
-
-    Examples
-    --------
-    >>> is_zeros(T.zeros((2, 3))), is_zeros(T.ones((2, 3)))
-    (True, False)
-    """
-    return is_evidently(v, 0)
-
-
 def _adds_zeros(out: Any, x: Any, y: Any) -> bool:
-    return x.type == out.type and not out.owner.op.set_instead_of_inc and is_zeros(y)
+    return x.type == out.type and not out.owner.op.set_instead_of_inc and is_evidently(y, 0)
 
 
 #: Neither the index nor the shape of the zeros is checked any more.
@@ -463,7 +448,7 @@ local_incsubtensor_of_zeros_to_setsubtensor = rewrite(
     rule(
         applies(IncSubtensor, "inc_subtensor", lambda v, *_: _incremented(T.zeros_like(v), v[0:2]))(rest),
         Made("set_subtensor(...)", lambda out, rest: assigning(out.owner.op)(*rest)),
-        where=("zeros are added to", lambda out, rest: not out.owner.op.set_instead_of_inc and is_zeros(rest[0])),
+        where=("zeros are added to", lambda out, rest: not out.owner.op.set_instead_of_inc and is_evidently(rest[0], 0)),
     ),
 )
 
@@ -523,9 +508,13 @@ def _is_arange(index: Any, length: Any) -> bool:
 
 @replaces(applies(AdvancedSubtensor1)(x, y), "canonicalize specialize")
 def local_useless_AdvancedSubtensor1(out: Any, x: Any, y: Any) -> Any:
-    """``x[arange(x.shape[0])] -> x``"""
+    """``x[arange(x.shape[0])] -> x``, ``x[arange(m.shape[0])] -> x[:m.shape[0]]`` if `x` is as long"""
     lengths = lengths_of(out.owner, x) if x.type == out.type else None
-    return x if lengths is not None and _is_arange(y, lengths[0]) else None
+    if lengths is None or _is_arange(y, lengths[0]):
+        return lengths and x
+    stop = y.owner.inputs[1] if is_made_by(y, ARange) else x
+    fits = Assert("an index of arange is out of bounds", IndexError)
+    return fits(x[:stop], T.ge(lengths[0], stop)) if is_made_by(stop, Shape_i) and _is_arange(y, stop) else None
 
 
 def _has_no_position_twice(index: Any) -> bool:

@@ -91,6 +91,7 @@ enum {
     THN_FAILS = 8,
     THN_READS_AXIS = 16,
     THN_DIMS_ONLY = 32,
+    THN_IMPURE = THN_JUMP | THN_NEEDS_GIL | THN_PYTHON | THN_FAILS, /* may do something else than make its results */
 };
 
 typedef struct ThnInstr {
@@ -100,6 +101,7 @@ typedef struct ThnInstr {
     int nin, nout, nfree, nshown;
     int index;               /* position in the program */
     int node_index;          /* handed to on_error; -1: none */
+    int stays;               /* nobody overwrites or takes what it makes */
     void *data;              /* parsed params, and what check made of them */
     PyObject *params;        /* the params tuple, kept alive */
 } ThnInstr;

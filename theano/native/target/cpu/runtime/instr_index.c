@@ -119,8 +119,7 @@ static int adv_get_prepare(ThnFrame *f, const ThnInstr *ins)
     THN_FAIL_IF(f, t->nd + t->rest != out->ndim, PyExc_SystemError, "AdvancedSubtensor: the result has %d dimensions, expected %d",
                 t->nd + t->rest, (int)out->ndim);
     /* Checked while they are used, but in the tail: nothing may fail any more once its first instruction has run. */
-    const int now = ins->index >= f->prog->tail_start || t->row == 0;
-    THN_TRY(now ? thn_table_check(f, t) : 0);
+    THN_TRY(ins->index >= f->prog->tail_start ? thn_table_check(f, t) : 0);
     THN_TRY(thn_out_alloc(f, out, t->full));
     f->work = thn_bytes_work(out) + (double)thn_size(out) * 0.5;
     return 0;
@@ -129,8 +128,9 @@ static int adv_get_prepare(ThnFrame *f, const ThnInstr *ins)
 static int adv_get_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *out = THN_OUT(f, ins, 0);
-    const ThnTable *t = f->scratch[ins->index].ptr;
-    return thn_table_move(t, THN_READ, out->data, out->strides) ? 0 : thn_table_check(f, t);
+    ThnTable *t = f->scratch[ins->index].ptr;
+    t->data = t->array->data;
+    return t->row && thn_table_move(t, THN_READ, out->data, out->strides) ? 0 : thn_table_check(f, t);
 }
 
 /* Gathers and scatters that are a part of a kernel are checked before it. */

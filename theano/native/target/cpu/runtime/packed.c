@@ -16,6 +16,7 @@
 #define SHALLOW 64
 #define FIRST_CACHE 24000
 #define LOW_ELEMENTS 1000000 /* of a matrix that is read once by few rows as it lies */
+#define NARROW 4e6 /* multiply-adds of a product that one or two panels pass by, where packing takes longer than they do */
 #define LEAST_ROWS 4 /* of the other matrix; of a single one b is kept by rows */
 
 struct ThnPacked {
@@ -112,27 +113,15 @@ typedef struct {
 } Put;
 
 #define PUT(T)                                                                                                      \
-    static inline __attribute__((always_inline)) void put_row_##T(npy_intp n, T alpha, const T *t, T beta, const char *z, \
-                                                                  const npy_intp z_step, char *c, const npy_intp c_step) \
-    {                                                                                                               \
-        for (npy_intp j = 0; j < n; j++) {                                                                          \
-            const T sum = alpha * t[j];                                                                             \
-            *(T *)(c + j * c_step) = z ? sum + beta * *(const T *)(z + j * z_step) : sum;                           \
-        }                                                                                                           \
-    }                                                                                                               \
+    THN_PUT_ROW(T)                                                                                                  \
     static void put_##T(const Put *p)                                                                               \
     {                                                                                                               \
         const ThnMatrix *c = p->c, *z = p->z;                                                                       \
-        const npy_intp z_step = z ? z->col_stride : sizeof(T);                                                      \
         for (int i = 0; i < p->m; i++) {                                                                            \
             char *to = c->data + (p->row + i) * c->row_stride + p->first * c->col_stride;                           \
-            const char *from = z ? z->data + (p->row + i) * z->row_stride + p->first * z_step : NULL;               \
+            const char *from = z ? z->data + (p->row + i) * z->row_stride + p->first * z->col_stride : NULL;        \
             const T *t = (const T *)p->tile + i * p->width + p->skip;                                               \
-            if (c->col_stride == sizeof(T) && z_step == sizeof(T)) {                                                \
-                put_row_##T(p->n, (T)p->alpha, t, (T)p->beta, from, sizeof(T), to, sizeof(T));                      \
-            } else {                                                                                                \
-                put_row_##T(p->n, (T)p->alpha, t, (T)p->beta, from, z_step, to, c->col_stride);                     \
-            }                                                                                                       \
+            put_row_##T(p->n, (T)p->alpha, t, (T)p->beta, from, z ? z->col_stride : 0, to, c->col_stride);          \
         }                                                                                                           \
     }
 PUT(float)
@@ -198,10 +187,14 @@ int thn_low_product(int typenum, const ThnMatrix *a, const ThnMatrix *b, const T
 {
     const Kernels *k = kernels_of(typenum);
     const npy_intp item = typenum == NPY_FLOAT ? 4 : 8;
+    if (!k || b->cols < k->width || b->col_stride != item || b->rows * b->cols > LOW_ELEMENTS) {
+        return 0;
+    }
     /* Rows a page apart share the same few lines of the first cache: fine as long as each is read once. */
+    const int apart = b->row_stride % PAGE != 0, most = (apart ? 2 : 1) * k->rows, panels = a->col_stride == item ? 2 : 1;
     const int small = b->rows <= SHALLOW && (a->rows + b->cols) * b->rows * item < FIRST_CACHE;
-    if (!k || (a->rows > (b->row_stride % PAGE ? 2 * k->rows : k->rows) && !small) || b->cols < k->width || b->col_stride != item
-        || b->rows * b->cols > LOW_ELEMENTS) {
+    const int narrow = apart && b->cols <= panels * k->width && (double)a->rows * (double)b->rows * (double)b->cols < NARROW;
+    if (a->rows > most && !small && !narrow) {
         return 0;
     }
     run_product((Product){.a = a, .b = b, .z = c, .c = c, .k = k, .depth = b->rows, .cols = b->cols}, typenum, alpha, beta);

@@ -32,6 +32,7 @@ static int parse_cell(ThnProgram *p, PyObject *spec, ThnCellSpec *c)
     const char *name;
     THN_RAISE_IF(!PyTuple_Check(spec), PyExc_TypeError, "a cell is a tuple ('tensor', typenum, ndim[, broadcastable]) or ('object',)");
     THN_NEED(PyArg_ParseTuple(spec, "s|iiO", &name, &typenum, &ndim, &bcast));
+    c->maker = &p->nobody;
     c->kind = strcmp(name, "object") == 0 ? THN_KIND_OBJECT : THN_KIND_TENSOR;
     if (c->kind == THN_KIND_OBJECT) {
         return 0;
@@ -143,6 +144,7 @@ static int parse_all(ThnProgram *p, PyObject *const *seqs)
     PARSE_EACH(p, seqs[3], constants, nconstants, parse_slot)
     PARSE_EACH(p, seqs[4], outputs, noutputs, parse_output)
     PARSE_EACH(p, seqs[5], updates, nupdates, parse_update)
+    thn_find_staying(p);
     p->may_be_steady = thn_may_be_steady(p);
     return 0;
 }

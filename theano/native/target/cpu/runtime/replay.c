@@ -27,6 +27,34 @@ int thn_replayable(const ThnProgram *p)
     return 1;
 }
 
+/* From which input on `prepare` looks at elements. */
+static int reads_from(const ThnInstr *ins)
+{
+    const int first = thn_rows[ins->def->code].reads, named = ins->def->flags & THN_READS_AXIS;
+    return first < 0 || (named && ((const thn_join_params *)ins->data)->axis != THN_NO_AXIS) ? ins->nin : first;
+}
+
+void thn_find_staying(ThnProgram *p)
+{
+    for (ThnInstr *ins = p->instrs, *end = ins + p->ninstrs; ins < end; ins++) {
+        const ThnRow *row = &thn_rows[ins->def->code];
+        const ThnKernel *k = row->replay == THN_REPLAY_KERNEL ? ((const thn_kernel_params *)ins->data)->kernel : NULL;
+        const int fresh = row->memory == THN_MEMORY_FRESH, any = !k && row->memory >= THN_MEMORY_KERNEL;
+        ins->stays = k || fresh;
+        for (int i = 0; i < ins->nin && any; i++) {
+            p->cells[ins->ins[i]].maker->stays = 0;
+        }
+        for (int o = 0; o < ins->nout; o++) {
+            const int from = any || fresh ? -1 : k ? k->out[o].alias : 0;
+            ThnInstr *maker = p->cells[ins->outs[o]].maker = from < 0 ? ins : p->cells[ins->ins[from]].maker;
+            maker->stays &= from < 0 || !(k || (row->memory == THN_MEMORY_INPLACE && thn_in_place(ins)));
+        }
+    }
+    for (int i = 0; i < p->noutputs; i++) {
+        p->cells[p->outputs[i].cell].maker->stays = 0;
+    }
+}
+
 void thn_replay_end(ThnProgram *p, ThnFrame *f)
 {
     for (int i = 0; f->again && i < p->ninstrs; i++) {
@@ -87,24 +115,38 @@ void thn_run_packed(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
     THN_WITHOUT_GIL_IF(a->work > THN_GIL_WORK, thn_packed_multiply(a->packed, &moving, &z, &c, alpha, beta));
 }
 
+/* Whether the instruction makes the same in each step. What has no `execute` sees only the dims of the inputs before those that it reads. */
+static int makes_the_same(ThnFrame *f, const ThnInstr *ins, int from)
+{
+    const int flags = ins->def->flags, dims_only = thn_rows[ins->def->code].memory == THN_MEMORY_FRESH && !ins->def->execute;
+    int same = !(flags & THN_IMPURE);
+    for (int k = dims_only ? from : 0; k < ins->nin; k++) {
+        same &= thn_has_same_value(THN_IN(f, ins, k));
+    }
+    return same || (flags & THN_DIMS_ONLY);
+}
+
 /* Chooses how the instruction that has just run will be repeated. */
 static void record(ThnFrame *f, const ThnInstr *ins, ThnAgain *a, double work)
 {
-    a->now = thn_rows[ins->def->code].replay;
-    a->work = work;
+    const int from = reads_from(ins), same = makes_the_same(f, ins, from), lasts = same && ins->stays;
+    a->now = lasts ? THN_REPLAY_NOTHING : thn_rows[ins->def->code].replay;
+    a->work = lasts ? 0 : work;
+    for (int o = 0; o < ins->nout && same; o++) {
+        THN_OUT(f, ins, o)->flags |= THN_CELL_FIXED;
+    }
+    for (int k = from; k < ins->nin && (a->now == THN_REPLAY_VIEW || a->now == THN_REPLAY_COPY); k++) {
+        /* The result may have other dims, or the view move within its base. */
+        a->now = thn_has_same_value(THN_IN(f, ins, k)) ? a->now : THN_REPLAY_FULL;
+    }
     if (a->now == THN_REPLAY_VIEW) {
         const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-        if (out->kind != THN_KIND_TENSOR || in->kind != THN_KIND_TENSOR || out->buf != in->buf) {
-            a->now = THN_REPLAY_FULL;
-        }
-        for (int k = 1; k < ins->nin; k++) {
-            /* The view may move within its base. */
-            a->now = thn_has_same_value(THN_IN(f, ins, k)) ? a->now : THN_REPLAY_FULL;
-        }
+        const int is_one = out->kind == THN_KIND_TENSOR && in->kind == THN_KIND_TENSOR && out->buf == in->buf;
+        a->now = is_one ? THN_REPLAY_VIEW : THN_REPLAY_FULL;
         a->offset = out->data - in->data;
     }
-    if (a->now == THN_REPLAY_SHAPE || (a->now == THN_REPLAY_VIEW && (THN_IN(f, ins, 0)->flags & THN_CELL_FIXED))) {
-        THN_OUT(f, ins, 0)->flags |= THN_CELL_FIXED;
+    if (a->now == THN_REPLAY_COPY && !ins->def->execute) {
+        a->now = THN_REPLAY_NOTHING;
     }
     if (a->now == THN_REPLAY_PRODUCT) {
         pack(f, ins, a);
@@ -164,15 +206,8 @@ int thn_repeats(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
     const ThnCell *out = ins->nout ? THN_OUT(f, ins, 0) : NULL; /* checks have none */
     switch (a->now) {
     case THN_REPLAY_VIEW: return out->buf == THN_IN(f, ins, 0)->buf && !out->obj;
-    case THN_REPLAY_EMPTY:
-        for (int i = 0; i < ins->nin; i++) {
-            if (thn_scalar_int(THN_IN(f, ins, i)) != out->dims[i]) {
-                return 0;
-            }
-        }
-        return !is_shown(out);
-    case THN_REPLAY_SHAPE: return !is_shown(out);
-    case THN_REPLAY_COPY: return out->kind == THN_KIND_TENSOR && !is_shown(out);
+    case THN_REPLAY_NOTHING:
+    case THN_REPLAY_COPY: return !out || (out->kind == THN_KIND_TENSOR && !is_shown(out));
     case THN_REPLAY_KERNEL: {
         const ThnKernel *k = ((const thn_kernel_params *)ins->data)->kernel;
         for (int o = 0; o < k->nout; o++) {
@@ -196,7 +231,7 @@ static int run_quickly(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
     }
     switch (a->now) {
     case THN_REPLAY_VIEW: THN_OUT(f, ins, 0)->data = THN_IN(f, ins, 0)->data + a->offset; return 1;
-    case THN_REPLAY_EMPTY: return 1;
+    case THN_REPLAY_NOTHING: return 1;
     case THN_REPLAY_KERNEL: return run_kernel(f, ins, a) < 0 ? -1 : 1;
     case THN_REPLAY_PRODUCT:
         if (thn_product_in_place(ins)) {

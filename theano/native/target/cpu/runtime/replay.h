@@ -21,7 +21,7 @@ int thn_replayable(const ThnProgram *p);
  * and THN_ALONE drops the values that nobody needs any more. `bytes`, or NULL: those of all values are added to it, and THN_KEEP goes
  * on as THN_ALONE once they are more than THN_MOST_KEPT. */
 enum { THN_ALONE, THN_KEEP, THN_AGAIN };
-#define THN_MOST_KEPT 65536
+#define THN_MOST_KEPT (128 << 10)
 int thn_run_step(ThnProgram *p, ThnFrame *f, int how, size_t *bytes);
 /* Whether the instruction can be repeated as it was recorded: the values lie where they lay, and nobody sees them. */
 int thn_repeats(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a);

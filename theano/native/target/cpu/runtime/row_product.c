@@ -21,26 +21,11 @@ typedef double D8 __attribute__((vector_size(64), aligned(8)));
 
 /* Columns of y from `first` on: alpha * sum + beta * z. */
 #define FINISH(T)                                                                                                   \
+    THN_PUT_ROW(T)                                                                                                  \
     THN_AVX2 static inline void finish_##T(const Row *r, npy_intp first, int n, const T *sum)                       \
     {                                                                                                               \
-        const T alpha = (T)r->alpha, beta = (T)r->beta;                                                             \
-        char *y = r->y + first * r->ys;                                                                             \
-        if (!r->z) {                                                                                                \
-            for (int j = 0; j < n; j++) {                                                                           \
-                *(T *)(y + j * r->ys) = alpha * sum[j];                                                             \
-            }                                                                                                       \
-            return;                                                                                                 \
-        }                                                                                                           \
-        const char *z = r->z + first * r->zs;                                                                       \
-        if (r->ys == sizeof(T) && r->zs == sizeof(T)) {                                                             \
-            _Pragma("GCC ivdep") for (int j = 0; j < n; j++) {                                                      \
-                ((T *)y)[j] = alpha * sum[j] + beta * ((const T *)z)[j];                                            \
-            }                                                                                                       \
-            return;                                                                                                 \
-        }                                                                                                           \
-        for (int j = 0; j < n; j++) {                                                                               \
-            *(T *)(y + j * r->ys) = alpha * sum[j] + beta * *(const T *)(z + j * r->zs);                            \
-        }                                                                                                           \
+        const char *z = r->z ? r->z + first * r->zs : NULL;                                                         \
+        put_row_##T(n, (T)r->alpha, sum, (T)r->beta, z, r->zs, r->y + first * r->ys, r->ys);                        \
     }
 
 /* The first n elements at p. */
@@ -101,13 +86,13 @@ THN_AVX2 static inline D4 part_double(const double *p, int n)
     for (; j + NV * LANES <= n; j += NV * LANES) {                                                                  \
         BLOCK_OF_THEM(r, j, NV * LANES);                                                                            \
     }
-/* As many columns as there are registers for, whose rows are read as they lie: what is not in the first cache comes ahead. Elements
- * are made as by NAME_8. */
+/* As many columns as there are registers for, whose rows are read as they lie: what is not in the first cache comes ahead. */
 #define BY_WIDE_ROWS(NAME, T, V)                                                                                    \
     BLOCK_FOR(THN_AVX512, NAME##_w16, T, V, 16, 1, WHOLE)                                                           \
     BLOCK_FOR(THN_AVX512, NAME##_w12, T, V, 12, 1, WHOLE)                                                           \
     BLOCK_FOR(THN_AVX512, NAME##_w8, T, V, 8, 1, WHOLE)                                                             \
-    BLOCK_FOR(THN_AVX512, NAME##_w4, T, V, 4, 1, WHOLE)                                                             \
+    BLOCK_FOR(THN_AVX512, NAME##_w4, T, V, 4, 2, WHOLE)                                                             \
+    BLOCK_FOR(THN_AVX512, NAME##_w2, T, V, 2, 4, WHOLE)                                                             \
     static npy_intp NAME##_wide(const Row *r)                                                                       \
     {                                                                                                               \
         enum { LANES = sizeof(V) / sizeof(T) };                                                                     \
@@ -117,6 +102,7 @@ THN_AVX2 static inline D4 part_double(const double *p, int n)
         BLOCKS_OF(12, NAME##_w12)                                                                                   \
         BLOCKS_OF(8, NAME##_w8)                                                                                     \
         BLOCKS_OF(4, NAME##_w4)                                                                                     \
+        BLOCKS_OF(2, NAME##_w2)                                                                                     \
         return j;                                                                                                   \
     }
 #define BY_ROWS(NAME, T, V)                                                                                         \

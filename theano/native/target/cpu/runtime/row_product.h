@@ -21,5 +21,20 @@ typedef struct ThnRowProduct {
 } ThnRowProduct;
 int thn_row_product_call(ThnRowProduct *r, int typenum, npy_intp xs, const ThnMatrix *b, npy_intp zs, npy_intp ys, const void *alpha,
                          const void *beta);
+/* c[j] = alpha * t[j] + beta * z[j]; z is c, or does not overlap it, or is NULL: nothing is added. */
+#define THN_PUT_ROW(T)                                                                                              \
+    static inline __attribute__((always_inline)) void put_row_##T(npy_intp n, T alpha, const T *t, T beta, const char *z,\
+                                                                  npy_intp zs, char *c, npy_intp cs)                \
+    {                                                                                                               \
+        if (cs == sizeof(T) && (!z || zs == sizeof(T))) {                                                           \
+            _Pragma("GCC ivdep") for (npy_intp j = 0; j < n; j++) {                                                 \
+                ((T *)c)[j] = z ? alpha * t[j] + beta * ((const T *)z)[j] : alpha * t[j];                           \
+            }                                                                                                       \
+            return;                                                                                                 \
+        }                                                                                                           \
+        for (npy_intp j = 0; j < n; j++) {                                                                          \
+            *(T *)(c + j * cs) = z ? alpha * t[j] + beta * *(const T *)(z + j * zs) : alpha * t[j];                 \
+        }                                                                                                           \
+    }
 /* Whether a product with a matrix of this size is done along either dim. */
 int thn_takes_row_product(int typenum, const ThnMatrix *b);

@@ -126,13 +126,7 @@ static int add_call(ThnSteady *s, const ThnInstr *ins, const ThnAgain *a)
     *call = (Call){.kind = CALL_EXECUTE, .ins = ins, .again = a};
     switch (a->now) {
     case THN_REPLAY_VIEW: put_place(s, THN_OUT(f, ins, 0), place_of(s, THN_IN(f, ins, 0)), a->offset); return 1;
-    case THN_REPLAY_EMPTY:
-        for (int i = 0; i < ins->nin; i++) {
-            if (!thn_has_same_value(THN_IN(f, ins, i))) {
-                return 0;
-            }
-        }
-        return 1;
+    case THN_REPLAY_NOTHING: return 1;
     case THN_REPLAY_KERNEL: {
         const ThnKernel *k = ((const thn_kernel_params *)ins->data)->kernel;
         call->plan = f->scratch[ins->index].ptr;
@@ -158,7 +152,6 @@ static int add_call(ThnSteady *s, const ThnInstr *ins, const ThnAgain *a)
             link_cells(s, ins);
         }
         break;
-    case THN_REPLAY_SHAPE:
     case THN_REPLAY_COPY: link_cells(s, ins); break;
     default: return 0;
     }

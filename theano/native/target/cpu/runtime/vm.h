@@ -1,6 +1,6 @@
 /* The virtual machine: programs and how they run.
  *
- * Python API of theano.native._runtime (the docstring of theano/native/fastcall.py repeats it for users of Python):
+ * Python API of theano.native._runtime:
  *
  *   prog = Program(cells, instrs, tail_start, inputs, constants, outputs, updates, on_error=None, serialise=False, end=-1)
  *     cells      sequence of ('tensor', typenum, ndim[, broadcastable tuple]) or ('object',); list position = cell number
@@ -44,6 +44,7 @@ typedef struct ThnCellSpec {
     int32_t typenum, itemsize;
     uint32_t bcast;
     npy_intp dims_offset; /* into the frame's arena */
+    ThnInstr *maker;      /* what made the memory that it lies in, or the program's `nobody` */
 } ThnCellSpec;
 
 /* A cell and what it is filled from or emptied into: a constant's value, or a one-element list (of an output perhaps None). */
@@ -74,7 +75,7 @@ typedef struct ThnProgram {
     int end, nundo; /* the last instructions run only to undo others, see guard */
     npy_intp arena_size;
     ThnCellSpec *cells;
-    ThnInstr *instrs;
+    ThnInstr *instrs, nobody;
     ThnSlot *inputs, *constants, *outputs;
     ThnUpdate *updates;
     PyObject *on_error;
@@ -106,6 +107,8 @@ void thn_frame_destroy(ThnProgram *p, ThnFrame *f);
 int thn_run(ThnProgram *p, ThnFrame *f);
 /* The same for a call of what may be steady, whose inputs are loaded: it may repeat the one before. */
 int thn_run_call(ThnProgram *p, ThnFrame *f);
+/* Marks the instructions whose results stay. */
+void thn_find_staying(ThnProgram *p);
 int thn_may_be_steady(const ThnProgram *p);
 /* At the end of a call that may be repeated: lets go of what it was given and returned. */
 void thn_calls_end(ThnProgram *p, ThnFrame *f);
