@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import theano
 import theano.tensor as T
 from tests.native.vm_tools import runtime, tensor
+from theano.typed_list import TypedListType, length
 
 PYTHON = theano.Mode(linker="py", optimizer="fast_compile")
 CALLS = 9
@@ -39,8 +40,9 @@ def functions():
     by_lengths = [
         T.diag(v) + T.dot(w, w.T), T.tanh(v)[places] * s, T.tanh(x)[rows[::-1]], zeros, T.set_subtensor(zeros[:1], s), rows,
         places * s, T.concatenate([x, T.exp(w.T), x], axis=0), T.opt.Assert()(x, T.eq(x.shape[1], w.shape[0])).sum(),
-        T.eye(v.shape[0]) * s, T.reshape(T.exp(x), (x.shape[1], x.shape[0])) + rows, T.specify_shape(w, (v.shape[0], w.shape[1])) * 2,
-        T.diagonal(product), T.alloc(v, 3, v.shape[0]) + places, T.inc_subtensor(rows[:1], 5) + rows.sum(), T.exp(x).flatten()[:2],
+        T.eye(v.shape[0]) * s, T.reshape(T.exp(x), (x.shape[1], x.shape[0])) + rows, T.exp(x).flatten()[:2],
+        T.specify_shape(w, (v.shape[0], w.shape[1])) * 2, T.diagonal(product), T.alloc(v, 3, v.shape[0]) + places,
+        T.inc_subtensor(rows[:1], 5) + rows.sum(),
     ]  # fmt: skip
     return [[theano.function([x, w, v, s], some, mode=mode, on_unused_input="ignore")
              for some in (outputs, outputs[:1], outputs[4], [], by_lengths, by_lengths[:2], by_lengths[4:7])]
@@ -106,6 +108,50 @@ def test_what_follows_from_lengths_is_made_anew_for_others():
         np.testing.assert_allclose(part, np.tanh(a)[:m] + 1)
         np.testing.assert_array_equal(even, 2 * np.arange(n))
         even[:] = part[:] = -1
+
+
+def test_what_follows_from_lengths_and_is_overwritten():
+    """Or returned, to somebody who writes to it."""
+    x = T.dmatrix()
+    doubled = theano.function([x], [x.shape[0] * 2, T.exp(x)])
+    product = theano.function([x], T.dot(T.exp(T.eye(x.shape[0])), x))
+    returned = theano.function([x], [T.exp(T.eye(x.shape[0])), T.tanh(x)])
+    for n in [4] * 2 * CALLS + [3] * CALLS:
+        a = np.random.RandomState(n).randn(n, 3)
+        assert doubled(a)[0] == 2 * n
+        np.testing.assert_allclose(product(a), np.exp(np.eye(n)) @ a)
+        found, tanh = returned(a)
+        np.testing.assert_allclose(found, np.exp(np.eye(n)))
+        np.testing.assert_allclose(tanh, np.tanh(a))
+        found[:] = tanh[:] = -1
+
+
+def test_lengths_that_change_between_steps():
+    """What was prepared for a matrix of some length is not used for another, nor the length of one list for that of another."""
+    ks, x, w, values, v = T.lvector(), T.dmatrix(), T.dmatrix(), TypedListType(T.dvector)(), T.dvector()
+
+    def step(k, x, w):
+        first = T.nonzero(T.arange(64) < k)[0]
+        return T.dot(x[:, first], w[: first.shape[0]])
+
+    products = theano.function([ks, x, w], theano.scan(step, sequences=ks, non_sequences=[x, w])[0])
+    a, b = np.random.RandomState(0).randn(8, 64), np.random.RandomState(1).randn(64, 64)
+    for lengths in ([20, 20] + [30] * 14, [30, 20, 20, 64, 64] + [7] * 20):
+        np.testing.assert_allclose(products(lengths, a, b), [a[:, :k] @ b[:k] for k in lengths], rtol=1e-9)
+    counts, _ = theano.scan(lambda i, all_, v: length(all_[:i]) * 1.5 + v[i], T.arange(10), non_sequences=[values, v])
+    f = theano.function([values, v], counts)
+    np.testing.assert_allclose(f([np.ones(2)] * 10, np.zeros(10)), 1.5 * np.arange(10))
+
+
+def test_rows_of_loops_that_are_copied_in_another_order():
+    x, xs = T.dmatrix(), T.dtensor3()
+    f = theano.function([x], theano.scan(lambda h: T.reshape(h.T, (2, 3)), outputs_info=x, n_steps=8)[0])
+    wanted, a = [np.arange(6.0).reshape(2, 3)], np.random.RandomState(0).randn(20, 3, 2).transpose(0, 2, 1)
+    for _ in range(8):
+        wanted.append(wanted[-1].T.reshape(2, 3))
+    np.testing.assert_array_equal(f(wanted[0]), wanted[1:])
+    g = theano.function([xs], theano.scan(lambda h: T.reshape(h, (6,)), sequences=xs)[0])
+    np.testing.assert_array_equal(g(a), a.reshape(20, 6))
 
 
 def test_what_follows_from_lengths_in_loops():

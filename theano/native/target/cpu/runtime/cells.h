@@ -50,7 +50,7 @@ enum { THN_KIND_TENSOR = 0, THN_KIND_OBJECT = 1 };
 enum {
     THN_CELL_SET = 1,    /* has a value in this call */
     THN_CELL_CONST = 2,  /* value survives the call */
-    THN_CELL_FIXED = 8,  /* the same value in all steps of a loop, or calls of the same layouts */
+    THN_CELL_FIXED = 8,  /* the same value in all steps of a loop, or calls, as long as no length changes */
     THN_CELL_DEST = 4,   /* its value should be made in the place that the frame's `dests` names */
 };
 
@@ -101,7 +101,7 @@ typedef struct ThnInstr {
     int nin, nout, nfree, nshown;
     int index;               /* position in the program */
     int node_index;          /* handed to on_error; -1: none */
-    int stays;               /* nobody overwrites or takes what it makes */
+    int stays;               /* nobody writes to or takes the memory of what it makes */
     void *data;              /* parsed params, and what check made of them */
     PyObject *params;        /* the params tuple, kept alive */
 } ThnInstr;

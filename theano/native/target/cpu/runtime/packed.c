@@ -15,7 +15,7 @@
 #define PAGE 4096
 #define SHALLOW 64
 #define FIRST_CACHE 24000
-#define LOW_ELEMENTS 1000000 /* of a matrix that is read once by few rows as it lies */
+#define LOW_ELEMENTS 1000000 /* of a matrix that is read as it lies */
 #define NARROW 4e6 /* multiply-adds of a product that one or two panels pass by, where packing takes longer than they do */
 #define LEAST_ROWS 4 /* of the other matrix; of a single one b is kept by rows */
 

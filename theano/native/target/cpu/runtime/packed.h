@@ -1,5 +1,5 @@
-/* Products of the engine's own: with a matrix that stays the same over many calls and is rearranged once, and of few rows, for
- * which nothing is. No Python objects. */
+/* Products of the engine's own: with a matrix that stays the same over many calls and is rearranged once, and of few rows
+ * or columns, for which nothing is. No Python objects. */
 #pragma once
 
 #include "blas.h"
@@ -15,6 +15,6 @@ int thn_packed_rows(const ThnPacked *b, ThnMatrix *m);
  * overlaps a. The result of each element does not depend on the number of threads. */
 void thn_packed_multiply(const ThnPacked *b, const ThnMatrix *a, const ThnMatrix *z, const ThnMatrix *c, const void *alpha,
                          const void *beta);
-/* c = alpha * a @ b + beta * c for a of a few rows, where rearranging b takes a library longer than the product. 0: nothing was done, it
- * is for a library (more rows, large or narrow b, rows of b whose elements do not follow one another, other types and processors). */
+/* c = alpha * a @ b + beta * c for a of a few rows or b of a few vectors of columns, where rearranging takes a library longer than the
+ * product. 0: nothing was done, it is for a library (larger ones, rows of b whose elements do not follow one another, other types). */
 int thn_low_product(int typenum, const ThnMatrix *a, const ThnMatrix *b, const ThnMatrix *c, const void *alpha, const void *beta);

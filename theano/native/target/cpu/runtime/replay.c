@@ -2,9 +2,9 @@
  *
  * The first step runs as usual but drops nothing, so that every cell keeps its memory, dims and strides. From the second
  * step on an instruction is repeated in the cheapest way that is right when only addresses and values have changed: a kernel
- * keeps its plan and gets new pointers, a product only executes, a view moves with its base, a length is written. What is not
- * known to be so is prepared and executed again; if a value has other dims than before, the rest of the step is run as if
- * it were the first. */
+ * keeps its plan and gets new pointers, a product only executes, a view moves with its base, and what follows from lengths and
+ * from what is the same in all steps stays, unless something writes to it. What is not known to be so is prepared and executed
+ * again; if a value has other dims than before, the rest of the step is run as if it were the first. */
 #include "replay.h"
 #include "plan.h"
 #include "pool.h"
@@ -16,15 +16,11 @@
 
 int thn_replayable(const ThnProgram *p)
 {
-    if (p->tail_start < p->ninstrs) { /* or there is something to undo */
-        return 0;
-    }
+    int all = p->tail_start >= p->ninstrs; /* and there is nothing to undo */
     for (int i = 0; i < p->ninstrs; i++) {
-        if (p->instrs[i].def->flags & THN_JUMP) {
-            return 0;
-        }
+        all &= !(p->instrs[i].def->flags & THN_JUMP);
     }
-    return 1;
+    return all;
 }
 
 /* From which input on `prepare` looks at elements. */
@@ -47,7 +43,8 @@ void thn_find_staying(ThnProgram *p)
         for (int o = 0; o < ins->nout; o++) {
             const int from = any || fresh ? -1 : k ? k->out[o].alias : 0;
             ThnInstr *maker = p->cells[ins->outs[o]].maker = from < 0 ? ins : p->cells[ins->ins[from]].maker;
-            maker->stays &= from < 0 || !(k || (row->memory == THN_MEMORY_INPLACE && thn_in_place(ins)));
+            maker->stays &= from < 0 || !(k || row->memory == THN_MEMORY_INPLACE);
+            ins->stays &= from < 0; /* the maker writes there again */
         }
     }
     for (int i = 0; i < p->noutputs; i++) {
@@ -115,15 +112,17 @@ void thn_run_packed(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
     THN_WITHOUT_GIL_IF(a->work > THN_GIL_WORK, thn_packed_multiply(a->packed, &moving, &z, &c, alpha, beta));
 }
 
-/* Whether the instruction makes the same in each step. What has no `execute` sees only the dims of the inputs before those that it reads. */
+/* Whether the instruction makes the same in each step. What has no `execute` sees only the dims of arrays before those that it reads. */
 static int makes_the_same(ThnFrame *f, const ThnInstr *ins, int from)
 {
-    const int flags = ins->def->flags, dims_only = thn_rows[ins->def->code].memory == THN_MEMORY_FRESH && !ins->def->execute;
-    int same = !(flags & THN_IMPURE);
-    for (int k = dims_only ? from : 0; k < ins->nin; k++) {
-        same &= thn_has_same_value(THN_IN(f, ins, k));
+    const ThnOpDef *def = ins->def;
+    const int fresh = thn_rows[def->code].memory == THN_MEMORY_FRESH, dims = (fresh && !def->execute) || (def->flags & THN_DIMS_ONLY);
+    int same = !(def->flags & THN_IMPURE);
+    for (int k = 0; k < ins->nin; k++) {
+        const ThnCell *c = THN_IN(f, ins, k);
+        same &= (dims && k < from && c->kind == THN_KIND_TENSOR) || thn_has_same_value(c);
     }
-    return same || (flags & THN_DIMS_ONLY);
+    return same;
 }
 
 /* Chooses how the instruction that has just run will be repeated. */
@@ -132,7 +131,7 @@ static void record(ThnFrame *f, const ThnInstr *ins, ThnAgain *a, double work)
     const int from = reads_from(ins), same = makes_the_same(f, ins, from), lasts = same && ins->stays;
     a->now = lasts ? THN_REPLAY_NOTHING : thn_rows[ins->def->code].replay;
     a->work = lasts ? 0 : work;
-    for (int o = 0; o < ins->nout && same; o++) {
+    for (int o = 0; o < ins->nout && (lasts || (same && (a->now == THN_REPLAY_VIEW || ins->def->flags & THN_DIMS_ONLY))); o++) {
         THN_OUT(f, ins, o)->flags |= THN_CELL_FIXED;
     }
     for (int k = from; k < ins->nin && (a->now == THN_REPLAY_VIEW || a->now == THN_REPLAY_COPY); k++) {
@@ -141,8 +140,8 @@ static void record(ThnFrame *f, const ThnInstr *ins, ThnAgain *a, double work)
     }
     if (a->now == THN_REPLAY_VIEW) {
         const ThnCell *in = THN_IN(f, ins, 0), *out = THN_OUT(f, ins, 0);
-        const int is_one = out->kind == THN_KIND_TENSOR && in->kind == THN_KIND_TENSOR && out->buf == in->buf;
-        a->now = is_one ? THN_REPLAY_VIEW : THN_REPLAY_FULL;
+        const int arrays = out->kind == THN_KIND_TENSOR && in->kind == THN_KIND_TENSOR, sees = out->buf || !ins->def->execute;
+        a->now = arrays && sees && out->buf == in->buf ? THN_REPLAY_VIEW : THN_REPLAY_FULL;
         a->offset = out->data - in->data;
     }
     if (a->now == THN_REPLAY_COPY && !ins->def->execute) {
@@ -157,6 +156,8 @@ static int run_full(ThnProgram *p, ThnFrame *f, const ThnInstr *ins, ThnAgain *a
 {
     f->work = 0;
     f->next = ins->index + 1;
+    thn_pool_free(a->packed); /* what is the same in all steps is so as long as lengths are */
+    a->packed = NULL;
     if (ins->def->prepare(f, ins) < 0 || (ins->def->execute && thn_execute(f, ins, f->work) < 0)) {
         return thn_fail(p, f, ins);
     }

@@ -1,6 +1,6 @@
-/* Steps of a loop (or calls, steady_calls.c) whose instructions are kernels, products and views of values whose places are known: a
- * step moves addresses and calls functions, nothing else. What would be looked at in each step (who sees a value, where a view
- * begins, which product it is) is looked at once. */
+/* Steps of a loop (or calls, steady_calls.c) whose instructions are kernels, products, copies and views of values whose places are
+ * known, or need not be repeated: a step moves addresses and calls functions, nothing else. What would be looked at in each step
+ * (who sees a value, where a view begins, which product it is) is looked at once. */
 #include "replay.h"
 #include "plan.h"
 #include "pool.h"

@@ -23,8 +23,8 @@ int thn_may_be_steady(const ThnProgram *p)
 {
     int may = p->ninstrs > 1 && thn_replayable(p); /* one alone is as quick as usual: a kernel keeps its plan in any case */
     for (int i = 0; i < p->ninstrs; i++) {
-        const ThnRow *row = &thn_rows[p->instrs[i].def->code];
-        may &= row->replay != THN_REPLAY_FULL || (row->memory == THN_MEMORY_FRESH && !(row->def->flags & THN_IMPURE));
+        const ThnOpDef *def = p->instrs[i].def;
+        may &= thn_rows[def->code].replay != THN_REPLAY_FULL || (p->instrs[i].stays && !(def->flags & THN_IMPURE));
     }
     for (int c = 0; c < p->ncells; c++) {
         may &= p->cells[c].kind == THN_KIND_TENSOR;
