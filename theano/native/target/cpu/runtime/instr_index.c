@@ -129,7 +129,7 @@ static int adv_get_execute(ThnFrame *f, const ThnInstr *ins)
 {
     const ThnCell *out = THN_OUT(f, ins, 0);
     ThnTable *t = f->scratch[ins->index].ptr;
-    t->data = t->array->data;
+    t->data = t->array->data; /* it may have moved since this was prepared */
     return t->row && thn_table_move(t, THN_READ, out->data, out->strides) ? 0 : thn_table_check(f, t);
 }
 

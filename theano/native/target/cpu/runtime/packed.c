@@ -191,9 +191,9 @@ int thn_low_product(int typenum, const ThnMatrix *a, const ThnMatrix *b, const T
         return 0;
     }
     /* Rows a page apart share the same few lines of the first cache: fine as long as each is read once. */
-    const int apart = b->row_stride % PAGE != 0, most = (apart ? 2 : 1) * k->rows, panels = a->col_stride == item ? 2 : 1;
+    const int spread = b->row_stride % PAGE != 0, most = (spread ? 2 : 1) * k->rows, panels = a->col_stride == item ? 2 : 1;
     const int small = b->rows <= SHALLOW && (a->rows + b->cols) * b->rows * item < FIRST_CACHE;
-    const int narrow = apart && b->cols <= panels * k->width && (double)a->rows * (double)b->rows * (double)b->cols < NARROW;
+    const int narrow = spread && b->cols <= panels * k->width && (double)a->rows * (double)b->rows * (double)b->cols < NARROW;
     if (a->rows > most && !small && !narrow) {
         return 0;
     }
