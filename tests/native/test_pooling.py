@@ -13,6 +13,7 @@ import theano
 from tests.tensor.signal import definition
 from theano import tensor as T
 from theano.native import instructions as vm
+from theano.native.program import find_lowering
 from theano.tensor.signal.pool import MODES, AveragePoolGrad, DownsampleFactorMaxGradGrad, MaxPoolGrad, MaxPoolRop, Pool
 
 EXAMPLES = 20_000 if os.environ.get("THEANO_NIGHTLY") else 60
@@ -34,7 +35,7 @@ def compiled(mode, dtype, lead, ndim, ignore_border):
     outputs = [z, gx, *others]
     function = theano.function([x, gz, v, *windows], outputs, on_unused_input="ignore")
     steps = [node.op for node in function.maker.fgraph.toposort()]
-    assert not any(theano.native.program.find_lowering(op) is None for op in steps)
+    assert not any(find_lowering(op) is None for op in steps)
     return function
 
 
@@ -188,6 +189,23 @@ def test_not_a_number_and_infinities():
     )
     np.testing.assert_array_equal(z, definition.pooled(x, "max", (3, 3), (2, 2), None, True))
     assert np.isnan(z).sum() == 2 and gx[0, 1, 1] == 1 and gx[0, 4, 17] == 0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "uint64"])
+@pytest.mark.parametrize("mode", ["max", "sum"])
+def test_windows_of_whole_images_of_all_lengths(mode, dtype):
+    # Equal numbers, the lowest of the dtype where maxima are made, and at each place another one, among them a NaN.
+    is_float = dtype.startswith("f")
+    limits = (-np.inf, np.inf) if is_float else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    lowest, *others = limits if mode == "max" else (1, 5)
+    others += [np.nan] * is_float
+    for length in range(1, 53):
+        x = np.full((length * len(others) + 1, length), lowest, dtype)
+        for place, other in enumerate(np.repeat(others, length)):
+            x[place, place % length] = other
+        function, windows = compiled(mode, dtype, 1, 1, True), ((length,), (length,), (0,))
+        z = function(x, np.ones((len(x), 1), dtype), x, *windows)[0]
+        np.testing.assert_array_equal(z, definition.pooled(x, mode, *windows, True))
 
 
 def test_instructions_refuse_what_they_cannot_do():

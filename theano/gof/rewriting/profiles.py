@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TextIO, TypeVar
 from theano.gof.record import Fields
 
 S = TypeVar("S", bound="Summable")
+P = TypeVar("P", bound="Profile")
 
 
 def add_values(a: Any, b: Any) -> Any:
@@ -144,3 +145,9 @@ class Overhead(Summable):
             return Overhead(spent, now.callback_time - self.callback_time, {})
         callbacks = {f: seconds - self.callbacks.get(f, 0) for f, seconds in now.callbacks.items()}
         return Overhead(spent, now.callback_time - self.callback_time, {f: s for f, s in callbacks.items() if s})
+
+    def spent_in(self, profile: P, fgraph: Any) -> P:
+        """Return `profile`, into which the seconds are put that `fgraph` has spent since."""
+        spent = self.until_now(fgraph)
+        profile.validate_time, profile.callback_time = spent.validate_time, spent.callback_time  # type: ignore[attr-defined]
+        return profile

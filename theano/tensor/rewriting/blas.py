@@ -294,9 +294,7 @@ class GemmOptimizer(Optimizer):
                 profile.nb_replacement_didn_t_remove += 1
             except InconsistencyError:
                 profile.nb_inconsistency_replace += 1
-        spent = before.until_now(fgraph)
-        profile.validate_time, profile.callback_time = spent.validate_time, spent.callback_time
-        return profile
+        return before.spent_in(profile, fgraph)
 
 
 def _chained(out: Any, terms: list[_Term], operation: Any, operands_of: Any) -> Any:

@@ -304,9 +304,7 @@ class FusionOptimizer(Optimizer):
                     profile.nb_replacement += 1
                     again.append(new)
             nodes = again[::-1]
-        spent = before.until_now(fgraph)
-        profile.validate_time, profile.callback_time = spent.validate_time, spent.callback_time
-        return profile
+        return before.spent_in(profile, fgraph)
 
     def _replace(self, fgraph: Any, node: Any) -> Any:
         """Put what `node` is fused to in its place, and return it; None if there is nothing to fuse."""

@@ -2,12 +2,12 @@
  * what no element is less than. */
 #ifdef LEAST
 #define LARGER(a, b) ((b) > (a) ? (b) : (a))
-#define ARE_LARGER(a, b) ((M)((b) > (a)))
+#define NANS(v) ((M){0})
 #else
 #define LEAST (-INFINITY)
 /* A NaN is the largest. The first choice is one instruction, the second hardly ever taken. */
 #define LARGER(a, b) ((b) != (b) ? (b) : (b) > (a) ? (b) : (a))
-#define ARE_LARGER(a, b) ((M)((b) > (a)) | (M)((b) != (b)))
+#define NANS(v) ((M)((v) != (v)))
 #endif
 #include "vectors_32.h"
 /* Shuffles of floats are cheap. */
@@ -22,6 +22,9 @@ typedef BITS NAME(M) __attribute__((vector_size(32)));
 #define WIDE ((npy_intp)(32 / sizeof(T)))
 #define VECTOR(p) (*(const V *)(p))
 #define ROW(plane, stride, at) ((const T *)((plane) + (at) * (stride)))
+/* A loop over windows that are s apart, compiled for the usual s. */
+#define BY_STRIDE(LOOP, s, ...)                                                                                          \
+    ((s) == 1 ? LOOP(1, __VA_ARGS__) : (s) == 2 ? LOOP(2, __VA_ARGS__) : (s) == 3 ? LOOP(3, __VA_ARGS__) : LOOP(s, __VA_ARGS__))
 
 /* ---- maxima and sums: of the rows that windows cover, then along what comes out of it */
 
@@ -53,7 +56,7 @@ INLINE void NAME(combine)(T *restrict t, const T *const *rows, npy_intp nrows, n
 
 /* z[j] = the largest, the sum of t[j * s + k], k < w: the first one, two or three elements of each window, then one more of all
  * windows at a time. */
-INLINE void NAME(columns_by)(T *restrict z, const T *restrict t, npy_intp count, npy_intp w, npy_intp s, int first, int is_max)
+INLINE void NAME(columns_by)(npy_intp s, T *restrict z, const T *restrict t, npy_intp count, npy_intp w, int first, int is_max)
 {
     for (npy_intp j = 0; j < count; j++) {
         T r = t[j * s];
@@ -67,31 +70,42 @@ INLINE void NAME(columns_by)(T *restrict z, const T *restrict t, npy_intp count,
     }
 }
 
-/* The largest, the sum of w elements, at least 2 * WIDE. */
+/* Of each two elements the larger one, by one instruction; or their sum. */
+INLINE V NAME(both_vectors)(V a, V b, int is_max)
+{
+    V r;
+    for (int q = 0; q < WIDE; q++) {
+        r[q] = !is_max ? a[q] + b[q] : a[q] > b[q] ? a[q] : b[q];
+    }
+    return r;
+}
+
+/* The largest, the sum of w elements, at least WIDE; whether there is a NaN is asked beside the maxima. */
 INLINE T NAME(whole)(const T *t, npy_intp w, int is_max)
 {
-    V part = VECTOR(t);
-    T r = is_max ? t[0] : 0, lanes[WIDE];
-    npy_intp k = WIDE;
+    V part = is_max ? VECTOR(t + w - WIDE) : (V){0};
+    M nans = NANS(part);
+    _Alignas(V) T lanes[WIDE];
+    _Alignas(M) BITS strange[WIDE];
+    npy_intp k = 0;
     for (; k + WIDE <= w; k += WIDE) {
         const V b = VECTOR(t + k);
-        if (is_max) {
-            const M larger = ARE_LARGER(part, b);
-            part = (V)(((M)b & larger) | ((M)part & ~larger));
-        } else {
-            part += b;
-        }
+        nans |= NANS(b);
+        part = NAME(both_vectors)(part, b, is_max);
     }
-    for (; k < w; k++) {
-        r = NAME(both)(r, t[k], is_max);
-    }
-    memcpy(lanes, &part, sizeof lanes);
+    *(V *)lanes = part;
+    *(M *)strange = nans;
     for (int half = WIDE / 2; half; half /= 2) {
         for (int q = 0; q < half; q++) {
-            lanes[q] = NAME(both)(lanes[q], lanes[q + half], is_max);
+            lanes[q] = !is_max ? lanes[q] + lanes[q + half] : lanes[q] > lanes[q + half] ? lanes[q] : lanes[q + half];
+            strange[q] |= strange[q + half];
         }
     }
-    return NAME(both)(r, lanes[0], is_max);
+    for (; k < w && !is_max; k++) {
+        lanes[0] += t[k];
+    }
+    memcpy(lanes + 1, strange, sizeof *lanes);
+    return lanes[is_max && strange[0]];
 }
 
 INLINE void NAME(columns)(T *z, const T *t, npy_intp count, npy_intp w, npy_intp s, int is_max)
@@ -99,13 +113,11 @@ INLINE void NAME(columns)(T *z, const T *t, npy_intp count, npy_intp w, npy_intp
     if (count == 1 && w >= 2 * WIDE) {
         *z = NAME(whole)(t, w, is_max);
     } else if (w == 1) {
-        NAME(columns_by)(z, t, count, 1, s, 1, is_max);
+        NAME(columns_by)(s, z, t, count, 1, 1, is_max);
     } else if (w == 2) {
-        s == 2 ? NAME(columns_by)(z, t, count, 2, 2, 2, is_max) : NAME(columns_by)(z, t, count, 2, s, 2, is_max);
-    } else if (s == 1) {
-        NAME(columns_by)(z, t, count, w, 1, 3, is_max);
+        BY_STRIDE(NAME(columns_by), s, z, t, count, 2, 2, is_max);
     } else {
-        s == 2 ? NAME(columns_by)(z, t, count, w, 2, 3, is_max) : NAME(columns_by)(z, t, count, w, s, 3, is_max);
+        BY_STRIDE(NAME(columns_by), s, z, t, count, w, 3, is_max);
     }
 }
 
@@ -170,7 +182,7 @@ TARGET static void NAME(sum)(const ThnPoolPlane *p)
 /* ---- gradients: each row gets what the rows of windows that cover it give */
 
 /* e[j * s + q] = v[j] for q < keep, else 0. */
-INLINE void NAME(spread_by)(T *restrict e, const T *restrict v, npy_intp count, npy_intp s, npy_intp keep)
+INLINE void NAME(spread_by)(npy_intp s, T *restrict e, const T *restrict v, npy_intp count, npy_intp keep)
 {
     for (npy_intp j = 0; j < count; j++) {
         for (npy_intp q = 0; q < s; q++) {
@@ -187,12 +199,8 @@ INLINE void NAME(spread)(T *e, const T *v, npy_intp count, npy_intp s, npy_intp 
         }
     } else if (s == 1) {
         memcpy(e, v, sizeof(T) * (size_t)count);
-    } else if (s == 2) {
-        NAME(spread_by)(e, v, count, 2, keep);
-    } else if (s == 3) {
-        NAME(spread_by)(e, v, count, 3, keep);
     } else {
-        NAME(spread_by)(e, v, count, s, keep);
+        BY_STRIDE(NAME(spread_by), s, e, v, count, keep);
     }
 }
 
@@ -544,7 +552,7 @@ static ThnPoolLoop NAME(simple_gradient)(const ThnPoolAxis *d, const ThnPoolAxis
 /* ---- what is at the elements of windows that equal their maxima */
 
 /* z[j] += v[j * s], or = it, where x[j * s] == m[j] */
-INLINE void NAME(pick_by)(T *restrict z, const T *x, const T *m, const T *v, npy_intp count, npy_intp s, int first)
+INLINE void NAME(pick_by)(npy_intp s, T *restrict z, const T *x, const T *m, const T *v, npy_intp count, int first)
 {
     for (npy_intp j = 0; j < count; j++) {
         const T value = v[j * s];
@@ -565,13 +573,7 @@ INLINE void NAME(pick_all)(const ThnPoolPlane *p, int first)
                 for (npy_intp q = a.w - 1; q >= 0; q--) {
                     const npy_intp low = p->low[q], from = low * a.s + q - a.p, count = p->high[q] - low;
                     const T *x = ROW(p->x[i], p->x_row, y) + from, *v = ROW(p->other[i], p->other_row, y) + from;
-                    if (a.s == 1) {
-                        NAME(pick_by)(z + low, x, m + low, v, count, 1, first);
-                    } else if (a.s == 2) {
-                        NAME(pick_by)(z + low, x, m + low, v, count, 2, first);
-                    } else {
-                        NAME(pick_by)(z + low, x, m + low, v, count, a.s, first);
-                    }
+                    BY_STRIDE(NAME(pick_by), a.s, z + low, x, m + low, v, count, first);
                 }
             }
         }
@@ -597,13 +599,14 @@ static const ThnPooling NAME(loops) = {
 
 #undef LEAST
 #undef LARGER
-#undef ARE_LARGER
+#undef NANS
 #undef INLINE
 #undef V
 #undef M
 #undef WIDE
 #undef VECTOR
 #undef ROW
+#undef BY_STRIDE
 #undef HAVE_PAIRS
 #undef Given
 #undef ADD_GIVEN
