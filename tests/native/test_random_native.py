@@ -109,6 +109,23 @@ BY_NUMPY = {
 }
 
 
+def test_multinomial_draws_may_remember_what_others_drew():
+    def drawing(seed, size):
+        streams, n, p = RandomStreams(seed), T.lscalar(), T.dvector()
+        f, state = theano.function([n, p], streams.multinomial((size,), n=n, pvals=p)), np.random.RandomState()
+        state.set_state(states_of(streams)[0])
+        return lambda n, p: np.array_equal(f(n, p), state.multinomial(n, p, size))
+
+    # Long ones let other threads go on.
+    small, large, found = drawing(1, 3), drawing(2, 30_000), []
+    rows = np.random.RandomState(3).dirichlet(np.ones(5), 60)
+    thread = threading.Thread(target=lambda: found.extend(large(k % 7, p) for k, p in enumerate(rows[:20])))
+    thread.start()
+    assert all(small(n, p) for p in rows for n in (3, 0, 5, 60))
+    thread.join()
+    assert len(found) == 20 and all(found)
+
+
 @pytest.mark.parametrize("name", [*DRAWS, *BY_NUMPY])
 def test_one_instruction_draws_what_python_draws(name, monkeypatch):
     called = []

@@ -297,7 +297,7 @@ static void draw_binomial(const ThnGenerator *from, const Block *param, int Py_U
 
 /* Of how many trials NumPy draws each outcome by inversion, whatever its probability. */
 #define FEW_TRIALS (2 * MOST_BY_INVERSION)
-/* Distributions that are remembered, by outcome and trials left. */
+/* Distributions that are remembered, by outcome and trials left, and from call to call; none is of no trials, as all are at first. */
 #define KNOWN 64
 /* How near to 1 all probabilities but the last may come: beyond, it depends on how they are summed whether NumPy takes them. */
 #define NEAR_ALL (1 - 1e-9)
@@ -324,10 +324,8 @@ static int are_few_trials(const Block *param, npy_intp row, npy_intp n)
 static void draw_multinomial(const ThnGenerator *from, const Block *param, int Py_UNUSED(same), npy_intp row, npy_intp n, void *drawn)
 {
     int64_t *const to = drawn;
-    Known known[KNOWN];
-    for (int k = 0; k < KNOWN; k++) {
-        known[k].n = -1;
-    }
+    static Known shared[KNOWN];
+    Known own[KNOWN], *const known = from->alone ? shared : memset(own, 0, sizeof own);
     for (npy_intp start = 0; start < n; start += row) {
         int64_t left = param[0].i8[start];
         double rest = 1.0;

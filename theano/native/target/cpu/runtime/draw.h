@@ -13,6 +13,7 @@ typedef struct {
     bitgen_t *bits;
     int *has_normal; /* normals come in pairs: whether a RandomState keeps the second of one, and which; NULL: it is not known where */
     double *normal;
+    int alone; /* the GIL is held: no other thread draws */
 } ThnGenerator;
 
 /* A sample whose parameters broadcast against it. */
