@@ -292,6 +292,19 @@ class TestMemory:
         assert kept[-1, 0] == 1000
         assert grown <= 1.1 * kept.nbytes
 
+    def test_rows_made_in_each_step_are_made_where_those_before_were(self):
+        # Their number is an element of a sequence, the same in all steps but the last.
+        x, n, start, every = T.dvector("x"), T.lscalar("n"), np.zeros(1000), 40
+        saved = theano.scan_checkpoints(lambda x: T.tanh(1.1 * x), outputs_info=[x], n_steps=n, save_every_N=every)[0][-1]
+        function = theano.function([x, n], T.grad(saved.sum(), x))
+        runtime = theano.native.fastcall._runtime
+        function(start, every**2)
+        runtime.pool_trim()
+        before = runtime.pool_stats()["in_use"]
+        assert np.isfinite(function(start, every**2)).all()
+        # The checkpoints, and the values and the gradients between two.
+        assert runtime.pool_stats()["peak"] - before < 3.5 * every * start.nbytes
+
     def test_buffer_of_somebody_else_is_copied(self):
         steps, buffer, outs = recurrence(T.dvector, lambda x: x * 2, 5)
         native, _ = both_ways([steps, buffer], outs)

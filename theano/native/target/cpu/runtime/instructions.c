@@ -17,7 +17,7 @@ static const char *const expected[] = {"an int", "a bool", "a member of its enum
                                        "a capsule with a function", "a capsule with a function or None", "a Kernel", "a Program",
                                        "an index list"};
 static const char *const memory_names[] = {"fresh", "same", "view", "inplace", "kernel", "any"};
-static const char *const replay_names[] = {"full", "kernel", "product", "view", "copy"};
+static const char *const replay_names[] = {"full", "kernel", "product", "view", "copy", "empty"};
 static const struct { int flag; const char *name; } flag_names[] = {
     {THN_JUMP, "jump"},   {THN_NEEDS_GIL, "needs_gil"},   {THN_PYTHON, "python"},
     {THN_FAILS, "fails"}, {THN_READS_AXIS, "reads_axis"}, {THN_DIMS_ONLY, "dims_only"},

@@ -14,6 +14,8 @@
 #define HAVE_PAIRS ((T)0.5 != 0)
 
 #define INLINE TARGET static inline __attribute__((always_inline))
+/* A loop that the table of loops has. */
+#define LOOP(name, ...) TARGET static void NAME(name)(const ThnPoolPlane *p) { __VA_ARGS__; }
 /* Vectors of elements, which are as these in memory: no pointer that is read lies where they are written. And of their bits. */
 typedef T NAME(V) __attribute__((vector_size(32), aligned(sizeof(T))));
 typedef BITS NAME(M) __attribute__((vector_size(32)));
@@ -23,8 +25,8 @@ typedef BITS NAME(M) __attribute__((vector_size(32)));
 #define VECTOR(p) (*(const V *)(p))
 #define ROW(plane, stride, at) ((const T *)((plane) + (at) * (stride)))
 /* A loop over windows that are s apart, compiled for the usual s. */
-#define BY_STRIDE(LOOP, s, ...)                                                                                          \
-    ((s) == 1 ? LOOP(1, __VA_ARGS__) : (s) == 2 ? LOOP(2, __VA_ARGS__) : (s) == 3 ? LOOP(3, __VA_ARGS__) : LOOP(s, __VA_ARGS__))
+#define BY_STRIDE(DO, s, ...)                                                                                    \
+    ((s) == 1 ? DO(1, __VA_ARGS__) : (s) == 2 ? DO(2, __VA_ARGS__) : (s) == 3 ? DO(3, __VA_ARGS__) : DO(s, __VA_ARGS__))
 
 /* ---- maxima and sums: of the rows that windows cover, then along what comes out of it */
 
@@ -169,15 +171,8 @@ INLINE void NAME(pool)(const ThnPoolPlane *p, int is_max)
     }
 }
 
-TARGET static void NAME(max)(const ThnPoolPlane *p)
-{
-    NAME(pool)(p, 1);
-}
-
-TARGET static void NAME(sum)(const ThnPoolPlane *p)
-{
-    NAME(pool)(p, 0);
-}
+LOOP(max, NAME(pool)(p, 1))
+LOOP(sum, NAME(pool)(p, 0))
 
 /* ---- gradients: each row gets what the rows of windows that cover it give */
 
@@ -477,10 +472,7 @@ INLINE void NAME(whole_by)(const ThnPoolPlane *p, int is_max)
     }
 }
 
-TARGET static void NAME(whole_gradient)(const ThnPoolPlane *p)
-{
-    p->maxima ? NAME(whole_by)(p, 1) : NAME(whole_by)(p, 0);
-}
+LOOP(whole_gradient, p->maxima ? NAME(whole_by)(p, 1) : NAME(whole_by)(p, 0))
 
 /* Some rows of windows of two elements, which have all elements of the rows, or all but one, and are all that these are in. */
 INLINE void NAME(give_window)(T *gx, const char *x, const ThnPoolPlane *p, npy_intp rows, const T *maxima, const T *g)
@@ -529,15 +521,8 @@ TARGET static void NAME(pairs_gradient)(const ThnPoolPlane *p)
     }
 }
 
-TARGET static void NAME(max_gradient)(const ThnPoolPlane *p)
-{
-    NAME(gradient)(p, 1);
-}
-
-TARGET static void NAME(sum_gradient)(const ThnPoolPlane *p)
-{
-    NAME(gradient)(p, 0);
-}
+LOOP(max_gradient, NAME(gradient)(p, 1))
+LOOP(sum_gradient, NAME(gradient)(p, 0))
 
 /* The loop for windows which do not need any room, or NULL. */
 static ThnPoolLoop NAME(simple_gradient)(const ThnPoolAxis *d, const ThnPoolAxis *a, int is_max)
@@ -580,10 +565,7 @@ INLINE void NAME(pick_all)(const ThnPoolPlane *p, int first)
     }
 }
 
-TARGET static void NAME(pick)(const ThnPoolPlane *p)
-{
-    p->first ? NAME(pick_all)(p, 1) : NAME(pick_all)(p, 0);
-}
+LOOP(pick, p->first ? NAME(pick_all)(p, 1) : NAME(pick_all)(p, 0))
 
 TARGET static void NAME(fill_sizes)(void *to, const ThnPoolAxis *a, int padded)
 {
@@ -601,6 +583,7 @@ static const ThnPooling NAME(loops) = {
 #undef LARGER
 #undef NANS
 #undef INLINE
+#undef LOOP
 #undef V
 #undef M
 #undef WIDE

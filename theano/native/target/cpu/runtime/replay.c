@@ -144,7 +144,7 @@ static void record(ThnFrame *f, const ThnInstr *ins, ThnAgain *a, double work)
         a->now = arrays && sees && out->buf == in->buf ? THN_REPLAY_VIEW : THN_REPLAY_FULL;
         a->offset = out->data - in->data;
     }
-    if (a->now == THN_REPLAY_COPY && !ins->def->execute) {
+    if (a->now == THN_REPLAY_EMPTY && same) {
         a->now = THN_REPLAY_NOTHING;
     }
     if (a->now == THN_REPLAY_PRODUCT) {
@@ -207,6 +207,13 @@ int thn_repeats(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
     const ThnCell *out = ins->nout ? THN_OUT(f, ins, 0) : NULL; /* checks have none */
     switch (a->now) {
     case THN_REPLAY_VIEW: return out->buf == THN_IN(f, ins, 0)->buf && !out->obj;
+    case THN_REPLAY_EMPTY:
+        for (int i = 0; i < ins->nin; i++) {
+            if (thn_scalar_int(THN_IN(f, ins, i)) != out->dims[i]) {
+                return 0;
+            }
+        }
+        return !is_shown(out);
     case THN_REPLAY_NOTHING:
     case THN_REPLAY_COPY: return !out || (out->kind == THN_KIND_TENSOR && !is_shown(out));
     case THN_REPLAY_KERNEL: {
@@ -232,6 +239,7 @@ static int run_quickly(ThnFrame *f, const ThnInstr *ins, const ThnAgain *a)
     }
     switch (a->now) {
     case THN_REPLAY_VIEW: THN_OUT(f, ins, 0)->data = THN_IN(f, ins, 0)->data + a->offset; return 1;
+    case THN_REPLAY_EMPTY:
     case THN_REPLAY_NOTHING: return 1;
     case THN_REPLAY_KERNEL: return run_kernel(f, ins, a) < 0 ? -1 : 1;
     case THN_REPLAY_PRODUCT:
