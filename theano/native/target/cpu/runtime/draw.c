@@ -297,7 +297,7 @@ static void draw_binomial(const ThnGenerator *from, const Block *param, int Py_U
 
 /* Of how many trials NumPy draws each outcome by inversion, whatever its probability. */
 #define FEW_TRIALS (2 * MOST_BY_INVERSION)
-/* Distributions that are remembered, by outcome and trials left, and from call to call; none is of no trials, as all are at first. */
+/* Distributions that are remembered, by outcome and trials left, with the GIL from call to call. At first all are of no trials. */
 #define KNOWN 64
 /* How near to 1 all probabilities but the last may come: beyond, it depends on how they are summed whether NumPy takes them. */
 #define NEAR_ALL (1 - 1e-9)

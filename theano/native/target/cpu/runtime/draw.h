@@ -1,5 +1,5 @@
 /* Samples of distributions from a generator of NumPy, by the methods of its RandomState: the same numbers from the same state.
- * No Python objects, no GIL: who calls holds the generator's lock. */
+ * No Python objects; the GIL only where it says so: who calls holds the generator's lock. */
 #pragma once
 
 #include "cells.h"
@@ -13,7 +13,7 @@ typedef struct {
     bitgen_t *bits;
     int *has_normal; /* normals come in pairs: whether a RandomState keeps the second of one, and which; NULL: it is not known where */
     double *normal;
-    int alone; /* the GIL is held: no other thread draws */
+    int alone; /* the GIL is held: what is remembered is nobody else's now */
 } ThnGenerator;
 
 /* A sample whose parameters broadcast against it. */

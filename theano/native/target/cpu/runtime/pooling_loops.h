@@ -72,16 +72,6 @@ INLINE void NAME(columns_by)(npy_intp s, T *restrict z, const T *restrict t, npy
     }
 }
 
-/* Of each two elements the larger one, by one instruction; or their sum. */
-INLINE V NAME(both_vectors)(V a, V b, int is_max)
-{
-    V r;
-    for (int q = 0; q < WIDE; q++) {
-        r[q] = !is_max ? a[q] + b[q] : a[q] > b[q] ? a[q] : b[q];
-    }
-    return r;
-}
-
 /* The largest, the sum of w elements, at least WIDE; whether there is a NaN is asked beside the maxima. */
 INLINE T NAME(whole)(const T *t, npy_intp w, int is_max)
 {
@@ -92,8 +82,9 @@ INLINE T NAME(whole)(const T *t, npy_intp w, int is_max)
     npy_intp k = 0;
     for (; k + WIDE <= w; k += WIDE) {
         const V b = VECTOR(t + k);
+        const M larger = (M)(part > b);
         nans |= NANS(b);
-        part = NAME(both_vectors)(part, b, is_max);
+        part = is_max ? (V)(((M)part & larger) | ((M)b & ~larger)) : part + b;
     }
     *(V *)lanes = part;
     *(M *)strange = nans;
@@ -103,11 +94,10 @@ INLINE T NAME(whole)(const T *t, npy_intp w, int is_max)
             strange[q] |= strange[q + half];
         }
     }
-    for (; k < w && !is_max; k++) {
-        lanes[0] += t[k];
+    for (k = is_max ? 0 : k; k < w && (!is_max || strange[0]); k++) {
+        lanes[0] = NAME(both)(lanes[0], t[k], is_max);
     }
-    memcpy(lanes + 1, strange, sizeof *lanes);
-    return lanes[is_max && strange[0]];
+    return lanes[0];
 }
 
 INLINE void NAME(columns)(T *z, const T *t, npy_intp count, npy_intp w, npy_intp s, int is_max)
