@@ -206,7 +206,7 @@ def test_what_is_drawn_from_is_a_random_state_and_parameters_fit(mode):
     new, sample = raw_random.normal(state, (3,))
     f = theano.function([theano.In(state, mutable=True)], [new, sample], mode=mode)
     f.trust_input = True
-    with pytest.raises((TypeError, AttributeError)):
+    with pytest.raises(TypeError, match="xpected a .*RandomState"):
         f(np.random.default_rng(1))
     drawn = raw_random.RandomFunction("normal", T.dvector)(state, (5,), np.ones((1, 5)), 2.0)[1]
     with pytest.raises(ValueError, match="not compatible"):

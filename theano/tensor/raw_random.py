@@ -146,6 +146,9 @@ class _Drawing(NamedTuple):
     ndim_added: int
 
     def __call__(self, state: Any, shape: Any, *args: Any) -> np.ndarray:
+        # Methods of compiled classes do not look at what they are called of.
+        if not isinstance(state, np.random.RandomState):
+            raise TypeError(f"Expected a RandomState, got {state} of {type(state)}")
         size = tuple(np.asarray(shape).tolist()) or None
         if size is not None and self.ndim != len(size) + self.ndim_added:
             raise ValueError(
