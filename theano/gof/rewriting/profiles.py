@@ -146,8 +146,8 @@ class Overhead(Summable):
         callbacks = {f: seconds - self.callbacks.get(f, 0) for f, seconds in now.callbacks.items()}
         return Overhead(spent, now.callback_time - self.callback_time, {f: s for f, s in callbacks.items() if s})
 
-    def spent_in(self, profile: P, fgraph: Any) -> P:
-        """Return `profile`, into which the seconds are put that `fgraph` has spent since."""
+    def entered_in(self, profile: P, fgraph: Any) -> P:
+        """Enter the seconds that `fgraph` has spent since in `profile`, and return it."""
         spent = self.until_now(fgraph)
         profile.validate_time, profile.callback_time = spent.validate_time, spent.callback_time  # type: ignore[attr-defined]
         return profile

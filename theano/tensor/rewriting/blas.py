@@ -294,7 +294,7 @@ class GemmOptimizer(Optimizer):
                 profile.nb_replacement_didn_t_remove += 1
             except InconsistencyError:
                 profile.nb_inconsistency_replace += 1
-        return before.spent_in(profile, fgraph)
+        return before.entered_in(profile, fgraph)
 
 
 def _chained(out: Any, terms: list[_Term], operation: Any, operands_of: Any) -> Any:

@@ -304,7 +304,7 @@ class FusionOptimizer(Optimizer):
                     profile.nb_replacement += 1
                     again.append(new)
             nodes = again[::-1]
-        return before.spent_in(profile, fgraph)
+        return before.entered_in(profile, fgraph)
 
     def _replace(self, fgraph: Any, node: Any) -> Any:
         """Put what `node` is fused to in its place, and return it; None if there is nothing to fuse."""

@@ -325,7 +325,7 @@ static void draw_multinomial(const ThnGenerator *from, const Block *param, int P
 {
     int64_t *const to = drawn;
     static Known shared[KNOWN];
-    Known own[KNOWN], *const known = from->alone ? shared : memset(own, 0, sizeof own);
+    Known own[KNOWN], *const known = from->with_gil ? shared : memset(own, 0, sizeof own);
     for (npy_intp start = 0; start < n; start += row) {
         int64_t left = param[0].i8[start];
         double rest = 1.0;

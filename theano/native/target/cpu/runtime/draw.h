@@ -13,7 +13,7 @@ typedef struct {
     bitgen_t *bits;
     int *has_normal; /* normals come in pairs: whether a RandomState keeps the second of one, and which; NULL: it is not known where */
     double *normal;
-    int alone; /* the GIL is held: what is remembered is nobody else's now */
+    int with_gil; /* it is held while numbers are drawn: what is remembered from call to call may be used */
 } ThnGenerator;
 
 /* A sample whose parameters broadcast against it. */

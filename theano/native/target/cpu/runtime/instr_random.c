@@ -244,8 +244,8 @@ static int draw_natively(ThnFrame *f, const ThnInstr *ins, PyObject *state)
     THN_NEED(lock);
     const int fits = thn_draw_fits(&d, distribution);
     if (fits) {
-        d.from.alone = (double)thn_size(out) * NS_PER_DRAW <= THN_GIL_WORK;
-        THN_WITHOUT_GIL_IF(!d.from.alone, thn_draw(&d, distribution));
+        d.from.with_gil = (double)thn_size(out) * NS_PER_DRAW <= THN_GIL_WORK;
+        THN_WITHOUT_GIL_IF(!d.from.with_gil, thn_draw(&d, distribution));
     }
     return let_go(lock) < 0 ? -1 : fits;
 }

@@ -78,7 +78,7 @@ INLINE T NAME(whole)(const T *t, npy_intp w, int is_max)
     V part = is_max ? VECTOR(t + w - WIDE) : (V){0};
     M nans = NANS(part);
     _Alignas(V) T lanes[WIDE];
-    _Alignas(M) BITS strange[WIDE];
+    _Alignas(M) BITS is_nan[WIDE];
     npy_intp k = 0;
     for (; k + WIDE <= w; k += WIDE) {
         const V b = VECTOR(t + k);
@@ -87,14 +87,14 @@ INLINE T NAME(whole)(const T *t, npy_intp w, int is_max)
         part = is_max ? (V)(((M)part & larger) | ((M)b & ~larger)) : part + b;
     }
     *(V *)lanes = part;
-    *(M *)strange = nans;
+    *(M *)is_nan = nans;
     for (int half = WIDE / 2; half; half /= 2) {
         for (int q = 0; q < half; q++) {
             lanes[q] = !is_max ? lanes[q] + lanes[q + half] : lanes[q] > lanes[q + half] ? lanes[q] : lanes[q + half];
-            strange[q] |= strange[q + half];
+            is_nan[q] |= is_nan[q + half];
         }
     }
-    for (k = is_max ? 0 : k; k < w && (!is_max || strange[0]); k++) {
+    for (k = is_max ? 0 : k; k < w && (!is_max || is_nan[0]); k++) {
         lanes[0] = NAME(both)(lanes[0], t[k], is_max);
     }
     return lanes[0];
